@@ -3,12 +3,15 @@
  * of ours: neither objects, nor addresses in the status of Ingresses, nor a finalizer on them or on
  * GatewayClasses. CRDs of Gateway API stay.
  *
- * The controller goes first, so that it puts nothing back, then the proxies: a namespace that still
+ * The controller goes first, so that it puts nothing back, then the Services of Gateways, whose endpoints
+ * nobody keeps true any more, then the proxies: a namespace that still
  * has pods is looked at again only after half of their time to end, which is minutes. The namespace
  * goes last, since from its end on nobody can tell what an interrupted removal has left.
  */
 import type { KubeObject } from "../controller/kube/types.ts";
 import { asObject, fieldOf } from "../controller/base/json.ts";
+import { ownerOf } from "../controller/outputs/addresses/names.ts";
+import { MANAGED_BY_LABEL, OWNER_LABELS } from "../controller/outputs/workload/names.ts";
 import { formatDuration, parseOptions } from "../shared/options.ts";
 import { UNDEPLOY_OPTIONS, UNDEPLOY_PROGRAM } from "./deployment_options.ts";
 import {
@@ -49,6 +52,7 @@ try {
 
 async function undeploy(): Promise<void> {
   const found = await findObjects();
+  const addresses = await findGatewayAddresses();
   const traces = [
     ...ingressTraces(
       await kubectl.list("ingresses", "--all-namespaces", "--show-managed-fields"),
@@ -56,12 +60,12 @@ async function undeploy(): Promise<void> {
     ...classTraces(await kubectl.list("gatewayclasses.gateway.networking.k8s.io")),
   ];
   console.log(`Cluster: ${await kubectl.cluster()}`);
-  if (found.length === 0 && traces.length === 0) {
+  if (found.length + addresses.length + traces.length === 0) {
     console.log("There is nothing of Pingress in it.");
     return;
   }
   console.log("This would be deleted:");
-  for (const object of found) {
+  for (const object of [...addresses, ...found]) {
     const all = object.kind === "Namespace" ? ", with all that is in it" : "";
     console.log(`  ${describeObject(object)}${all}`);
   }
@@ -76,14 +80,13 @@ async function undeploy(): Promise<void> {
   const deadline = performance.now() + options.timeout;
   await remove("deployment", CONTROLLER, deadline, ["--namespace", NAMESPACE]);
   await podsGone(CONTROLLER, deadline);
+  for (const object of addresses) await removeObject(object, deadline);
   for (const kind of ["daemonset", "deployment"]) {
     await remove(kind, PROXY, deadline, ["--namespace", NAMESPACE]);
   }
   await podsGone(PROXY, deadline);
   for (const trace of traces) await takeOff(trace);
-  for (const { kind = "", metadata: { name, namespace } } of found) {
-    await remove(kind, name, deadline, namespace === undefined ? [] : ["--namespace", namespace]);
-  }
+  for (const object of found) await removeObject(object, deadline);
   console.log("\nNothing of Pingress is left.");
 }
 
@@ -120,6 +123,18 @@ async function findObjects(): Promise<KubeObject[]> {
     if (await kubectl.has(kind, name)) there.push(object);
   }
   return [...rights, ...there];
+}
+
+/** Services of Gateways, and then their EndpointSlices: Kubernetes deletes neither while Gateways stay. */
+async function findGatewayAddresses(): Promise<KubeObject[]> {
+  const selector = `--selector=${MANAGED_BY_LABEL}=${OWNER_LABELS[MANAGED_BY_LABEL]}`;
+  const objects = await kubectl.list("services,endpointslices", "--all-namespaces", selector);
+  return objects.filter((object) => ownerOf(object) !== null);
+}
+
+async function removeObject(object: KubeObject, deadline: number): Promise<void> {
+  const { kind = "", metadata: { name, namespace } } = object;
+  await remove(kind, name, deadline, namespace === undefined ? [] : ["--namespace", namespace]);
 }
 
 /** Deletes one object and waits until it is gone. Throws a Refusal that says what holds it. */

@@ -6,6 +6,11 @@ import { deepEqual, doesNotMatch, equal, match, notEqual, ok } from "node:assert
 import { VERSION } from "../../shared/version.ts";
 import type { KubeObject } from "./support/api_client.ts";
 import { startCluster, type TestCluster } from "./support/cluster.ts";
+import {
+  ownerReference,
+  ownLabels,
+  SERVICE_NAME_LABEL,
+} from "../../controller/outputs/addresses/names.ts";
 import { CLASS_FINALIZER } from "../../controller/outputs/gateway_status/class_finalizer.ts";
 import { GATEWAY_CONTROLLER } from "../../controller/translate/gateway/objects/gateway_class.ts";
 import { gatewayCrd } from "./support/gateway_crds.ts";
@@ -243,11 +248,30 @@ clusterTest("undeploy asks before it deletes, and leaves nothing", async (cluste
   };
   await cluster.apply(crd);
   await eventually("the class", () => cluster.apply(gatewayClass).then(() => true, () => false));
+  const gateway = { name: "web", namespace, uid: crypto.randomUUID(), className: "pingress" };
+  const address = {
+    name: "web-pingress",
+    namespace,
+    labels: { ...ownLabels(gateway), [SERVICE_NAME_LABEL]: "web-pingress" },
+    ownerReferences: [ownerReference(gateway)],
+  };
+  const service = { apiVersion: "v1", kind: "Service", spec: { ports: [{ port: 80 }] } };
+  const slice = {
+    apiVersion: "discovery.k8s.io/v1",
+    kind: "EndpointSlice",
+    addressType: "IPv4",
+    endpoints: [],
+  };
+  await cluster.apply({ ...service, metadata: address });
+  await cluster.apply({ ...slice, metadata: { ...address, name: "web-pingress-ipv4-0" } });
+  const { ownerReferences: _, ...foreign } = { ...address, name: "of-others" };
+  await cluster.apply({ ...service, metadata: foreign });
   const unasked = await deployTask(cluster, "undeploy", []);
   if (unasked === null) return;
   equal(unasked.code, 1);
   match(unasked.stdout, /^ {2}ClusterRole pingress-controller-cluster-role$/m);
   match(unasked.stdout, /^ {2}Namespace pingress-system, with all that is in it$/m);
+  match(unasked.stdout, new RegExp(`^ {2}Service ${namespace}/web-pingress$`, "m"));
   match(unasked.stderr, /^Nothing was deleted/m);
   notEqual(await cluster.get("v1", "Namespace", NAMESPACE), null);
 
@@ -264,6 +288,13 @@ clusterTest("undeploy asks before it deletes, and leaves nothing", async (cluste
   );
   deepEqual([left?.status, left?.metadata.finalizers], [{ loadBalancer: {} }, undefined]);
   deepEqual(await admissionObjects(cluster), []);
+  deepEqual(
+    [
+      ...await cluster.list("v1", "Service", { namespace }),
+      ...await cluster.list("discovery.k8s.io/v1", "EndpointSlice", { namespace }),
+    ].map(({ metadata: { name } }) => name),
+    ["of-others"],
+  );
   const { apiVersion, kind, metadata: { name } } = gatewayClass;
   const leftClass = await cluster.get<KubeObject>(apiVersion, kind, name);
   deepEqual(leftClass?.metadata.finalizers, ["example.com/keep"]);
