@@ -26,7 +26,7 @@ const GENERATED = [
 
 function handWrittenPages(): string[] {
   const docs = Array.from(Deno.readDirSync(join(ROOT, "docs")), ({ name }) => `docs/${name}`)
-    .filter((page) => !GENERATED.includes(page));
+    .filter((page) => page.endsWith(".md") && !GENERATED.includes(page));
   return [
     ...["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"],
     ...["bench/README.md", "bench/controller/README.md"],
