@@ -14,6 +14,8 @@ export interface KeyPair {
   readonly chain: string;
   /** PEM of the one key. */
   readonly key: string;
+  /** Of the key, where it is RSA; else 0. */
+  readonly rsaBits: number;
   /** The leaf first. */
   readonly members: readonly X509Certificate[];
   /** Of the chain's members together, in ms since the epoch. */
@@ -54,6 +56,7 @@ export function readKeyPair(chainText: string, keyText: string, names: PartNames
       fingerprint: createHash("sha256").update(chain.pem).update(key.pem).digest("hex"),
       chain: chain.pem,
       key: key.pem,
+      rsaBits: rsaBitsOf(key.object),
       members: chain.members,
       validFrom: Math.max(...chain.members.map((member) => Date.parse(member.validFrom))),
       validTo: Math.min(...chain.members.map((member) => Date.parse(member.validTo))),
@@ -100,10 +103,46 @@ function readKey(
     return "the key is encrypted with a passphrase";
   }
   try {
-    return { pem, object: createPrivateKey(pem) };
+    const object = createPrivateKey(pem);
+    return unusableKey(object) ?? { pem, object };
   } catch {
     return "the key cannot be read";
   }
+}
+
+/** OpenSSL, at its security level of 112 bits, takes no shorter ones. */
+const MIN_RSA_BITS = 2048;
+
+/** Curves by which clients verify signatures of TLS 1.2 and 1.3 (RFC 8446 §4.2.3). */
+const CURVES: readonly (string | undefined)[] = ["prime256v1", "secp384r1", "secp521r1"];
+
+/** Why no client could be shown a certificate with this key; null where it could. */
+function unusableKey(key: KeyObject): string | null {
+  const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key;
+  switch (type) {
+    case "rsa": {
+      const bits = rsaBitsOf(key);
+      return bits >= MIN_RSA_BITS
+        ? null
+        : `the RSA key has ${bits} bits, and TLS needs ${MIN_RSA_BITS} or more`;
+    }
+    case "ec":
+      return CURVES.includes(details?.namedCurve)
+        ? null
+        : `the key has the curve ${details?.namedCurve}, and TLS needs P-256, P-384 or P-521`;
+    case "ed25519":
+      return null;
+    default:
+      return `the key is of type ${type}, and TLS needs RSA, ECDSA or Ed25519`;
+  }
+}
+
+/**
+ * From the key: the certificate's own getter fails for RSA keys of more than 4,096 bits and those for
+ * RSA-PSS only (Deno 2.9).
+ */
+function rsaBitsOf(key: KeyObject): number {
+  return key.asymmetricKeyType === "rsa" ? key.asymmetricKeyDetails?.modulusLength ?? 0 : 0;
 }
 
 interface PemBlock {

@@ -166,9 +166,9 @@ const SECTIONS: readonly (readonly [title: string, rows: readonly Row[]])[] = [
     ],
     [
       "Quarantined",
-      INGRESS,
+      ["Gateway", "HTTPRoute", "Ingress"],
       ERROR,
-      "translating it failed; its published configuration stays active",
+      "translating it, or many objects of its namespace, failed; its published configuration, or that of all Gateways, stays active",
     ],
   ]],
   ["Backends", [

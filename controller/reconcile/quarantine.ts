@@ -3,14 +3,13 @@
  * fails on an object, that one alone is left out, its published configuration stays active, and a problem says
  * so. `translate` is not known to throw, and this is why nobody has to trust that.
  */
-import { upstreamsOf } from "../../shared/snapshot/forward_action.ts";
-import type { ObjectRef, Problem } from "../../shared/problem.ts";
-import type { FilterSet, Route, Snapshot } from "../../shared/snapshot/types.ts";
-import type { Ingress, Resources } from "../kube/resources.ts";
+import { formatObject, type ObjectRef, type Problem } from "../../shared/problem.ts";
+import type { Snapshot } from "../../shared/snapshot/types.ts";
+import { refOf } from "../base/identity.ts";
+import type { GatewayObject, Resources } from "../kube/resources.ts";
+import { GATEWAYS, HTTP_ROUTES } from "../kube/types.ts";
 import type { Clock, TranslateOptions, Translation } from "../translate/translator.ts";
-import { compareRoutes, mergeRoutes } from "../translate/routes/route_order.ts";
-import { blockedClientsOf } from "../translate/routes/used_settings.ts";
-import { compareText } from "../base/text_order.ts";
+import { withPublishedRoutes } from "./kept_routes.ts";
 
 export type Translate = (
   resources: Resources,
@@ -21,6 +20,9 @@ export type Translate = (
 
 /** Translations, while those are looked for that fail; some ten are found among ten thousand. */
 const MAX_ATTEMPTS = 300;
+
+/** Of one namespace; with more, all of it is left out, so that no tenant uses up the attempts. */
+const MAX_FOUND = 4;
 
 /** Null where not even the rest can be translated: then what is published stays as it is. */
 export function translateOrQuarantine(
@@ -35,196 +37,151 @@ export function translateOrQuarantine(
   } catch {
     // Looked for below: who is at fault is known only by trying without the others.
   }
+  const translateOf = (resources: Resources) => translate(resources, published, options, clock);
   const failures = failuresAmong(
     resources.ingresses,
-    (ingresses) => translate({ ...resources, ingresses }, published, options, clock),
+    (ingresses) => translateOf({ ...resources, ingresses, gatewayIsPending: true }),
   );
-  if (failures === null || failures.size === 0) return null;
+  if (failures === null) return null;
   const ingresses = resources.ingresses.filter((ingress) => !failures.has(ingress));
   // Nobody else becomes the owner of a host because of that.
-  const keptNamespaces = new Set([...failures.keys()].map((ingress) => refOf(ingress).namespace));
-  try {
-    const keeping = { ...options, keptNamespaces };
-    const rest = translate({ ...resources, ingresses }, published, keeping, clock);
-    return withKept(rest, published, failures);
-  } catch {
-    return null;
-  }
+  const keptNamespaces = new Set([...failures.keys()].map(namespaceOf));
+  const keeping = { ...options, keptNamespaces };
+  const rest = translateGateways(
+    (resources) => translate(resources, published, keeping, clock),
+    { ...resources, ingresses },
+    published,
+  );
+  if (rest === null) return null;
+  const refs = [...failures].map(([ingress, reason]) =>
+    [refOf("Ingress", ingress), reason] as const
+  );
+  return {
+    ...rest,
+    snapshot: withPublishedRoutes(rest.snapshot, published, refs.map(([ref]) => ref)),
+    problems: [...rest.problems, ...refs.map(([ref, reason]) => quarantined(ref, reason, "its"))],
+  };
 }
 
 /**
- * Those that cannot be translated even alone, and why; null where they are too many to find. By
- * halves: to try each of thousands would take minutes, in which no lease is renewed.
+ * Those that cannot be translated even alone, and why; null where nothing can be. By halves: to try each
+ * of thousands would take minutes, in which no lease is renewed. If the attempts run out, all that have not
+ * been tried by then count as failures.
  */
-function failuresAmong(
-  ingresses: readonly Ingress[],
-  attempt: (ingresses: readonly Ingress[]) => unknown,
-): Map<Ingress, string> | null {
-  const failures = new Map<Ingress, string>();
-  // Nothing is known of these but that together they fail.
-  const suspects = [ingresses];
+function failuresAmong<T extends object>(
+  objects: readonly T[],
+  attempt: (objects: readonly T[]) => unknown,
+): Map<T, string> | null {
+  if (failureOf(() => attempt([])) !== null) return null;
+  const failures = new Map<T, string>();
+  const found = new Map<string, number>();
+  const isLeftOut = (object: T) => (found.get(namespaceOf(object)) ?? 0) >= MAX_FOUND;
+  let suspects = [objects];
   for (let attempts = 0; suspects.length > 0; attempts++) {
-    if (attempts === MAX_ATTEMPTS) return null;
+    if (attempts === MAX_ATTEMPTS) break;
     const some = suspects.pop()!;
-    try {
-      attempt(some);
+    const failure = failureOf(() => attempt(some));
+    if (failure === null) continue;
+    if (some.length > 1) {
+      const middle = Math.ceil(some.length / 2);
+      suspects.push(some.slice(middle), some.slice(0, middle));
       continue;
-    } catch (error) {
-      if (some.length === 0) return null;
-      if (some.length === 1) {
-        failures.set(some[0], error instanceof Error ? error.message : String(error));
-        continue;
-      }
     }
-    const middle = Math.ceil(some.length / 2);
-    suspects.push(some.slice(middle), some.slice(0, middle));
+    const [object] = some;
+    failures.set(object, failure);
+    const namespace = namespaceOf(object);
+    found.set(namespace, (found.get(namespace) ?? 0) + 1);
+    if (!isLeftOut(object)) continue;
+    suspects = suspects.map((some) => some.filter((other) => !isLeftOut(other)))
+      .filter((some) => some.length > 0);
+  }
+  const untried = new Set(suspects.flat());
+  for (const object of objects) {
+    if (failures.has(object) || !(isLeftOut(object) || untried.has(object))) continue;
+    failures.set(
+      object,
+      `${isLeftOut(object) ? "others of its namespace" : "too many others"} failed`,
+    );
   }
   return failures;
 }
 
-function withKept(
-  rest: Translation,
-  published: Snapshot | null,
-  failures: ReadonlyMap<Ingress, string>,
-): Translation {
-  const refs = [...failures.keys()].map(refOf);
-  const names = new Set(refs.map(({ namespace, name }) => `${namespace}/${name}`));
-  const taken = new Set(rest.snapshot.routes.map(({ id }) => id));
-  const routes = (published?.routes ?? []).filter(({ id, origin }) =>
-    origin.kind === "Ingress" && names.has(`${origin.namespace}/${origin.name}`) && !taken.has(id)
-  );
-  return {
-    snapshot: keep(rest.snapshot, published, routes),
-    problems: [
-      ...rest.problems,
-      ...[...failures].map(([ingress, reason]) => problem(ingress, reason)),
-    ],
-    statuses: rest.statuses,
-    gateway: rest.gateway,
-    claims: rest.claims,
-    hostOwners: rest.hostOwners,
-  };
+function namespaceOf(object: object): string {
+  return refOf("", object).namespace;
 }
 
-/** With routes that were published, and with what these need. */
-function keep(snapshot: Snapshot, published: Snapshot | null, routes: readonly Route[]): Snapshot {
-  if (published === null || routes.length === 0) return snapshot;
-  const upstreams = new Map(snapshot.upstreams.map((upstream) => [upstream.id, upstream]));
-  const before = new Map(published.upstreams.map((upstream) => [upstream.id, upstream]));
-  const parts = keepSettings(snapshot, published, routes);
-  const used = [
-    ...routes.flatMap(({ action }) => upstreamsOf(action)),
-    ...(parts.filterSets ?? []).flatMap(authenticatorsOf),
-  ];
-  for (const id of used) {
-    const upstream = before.get(id);
-    if (upstream !== undefined && !upstreams.has(id)) upstreams.set(id, upstream);
+/** What the error says; null for none. */
+function failureOf(action: () => unknown): string | null {
+  try {
+    action();
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
   }
-  const hosts = new Set(routes.map(({ host }) => host));
-  const covered = new Set(snapshot.certificates.flatMap((certificate) => certificate.hosts));
-  const needed = new Set([...upstreams.values()].map(({ tls }) => tls?.clientCertificate));
-  const ids = new Set(snapshot.certificates.map(({ id }) => id));
-  const certificates = published.certificates.flatMap((certificate) => {
-    if (ids.has(certificate.id)) return [];
-    const kept = certificate.hosts.filter((host) => hosts.has(host) && !covered.has(host));
-    return kept.length > 0 || needed.has(certificate.id) ? [{ ...certificate, hosts: kept }] : [];
-  });
-  const wildcards = new Set(certificates.flatMap((certificate) => certificate.hosts));
-  const settled = new Set(snapshot.hostSettings?.map(({ id }) => id));
-  // Those of kept routes, and of hosts below a wildcard of a kept certificate: without them, another
-  // namespace's certificate would decide that the host is HTTPS only.
-  const settings = (published.hostSettings ?? []).filter(({ id, aliasOf }) =>
-    !settled.has(id) &&
-    (hosts.has(aliasOf ?? id) || wildcards.has(`*${id.slice(id.indexOf("."))}`))
-  );
-  return {
-    ...snapshot,
-    ...parts,
-    ...blockedClientsOf(snapshot.blockedClients ?? null, parts.filterSets ?? []),
-    ...(settings.length === 0
-      ? {}
-      : { hostSettings: [...snapshot.hostSettings ?? [], ...settings].sort(byId) }),
-    routes: mergeRoutes(
-      [...snapshot.routes.filter(isOfIngress), ...routes].sort(compareRoutes),
-      // In their order already, which their matches alone do not say.
-      snapshot.routes.filter((route) => !isOfIngress(route)),
-    ),
-    upstreams: [...upstreams.values()].sort(byId),
-    certificates: [...snapshot.certificates, ...certificates].sort(byId),
+}
+
+/**
+ * With Gateways and routes, as far as they can be translated: those that cannot are left out if they have
+ * never been published; otherwise, what is published of all Gateways stays. Null where nothing can be
+ * translated.
+ */
+function translateGateways(
+  translateOf: (resources: Resources) => Translation,
+  resources: Resources,
+  published: Snapshot | null,
+): Translation | null {
+  try {
+    return translateOf(resources);
+  } catch {
+    // As above.
+  }
+  const { gateways, httpRoutes } = resources;
+  const of = (objects: readonly GatewayObject[]) => {
+    const some = new Set(objects);
+    return {
+      gateways: gateways?.filter((each) => some.has(each)),
+      httpRoutes: httpRoutes?.filter((each) => some.has(each)),
+    };
   };
+  const objects = [...gateways ?? [], ...httpRoutes ?? []];
+  const failures = failuresAmong(
+    objects,
+    (some) => translateOf({ ...resources, ingresses: [], ...of(some) }),
+  ) ?? new Map<GatewayObject, string>();
+  const others = of(objects.filter((object) => !failures.has(object)));
+  const refs = [...failures].map(([object, reason]): [ObjectRef, string] => [
+    refOf(gateways?.includes(object) ? GATEWAYS.kind : HTTP_ROUTES.kind, object),
+    reason,
+  ]);
+  const names = new Set(refs.map(([ref]) => formatObject(ref)));
+  const isPublished = [...published?.listeners ?? [], ...published?.routes ?? []]
+    .some(({ origin }) => names.has(formatObject(origin as ObjectRef)));
+  const canLeaveOut = failures.size > 0 && !isPublished;
+  const attempts = [
+    ...(canLeaveOut ? [{ some: { ...resources, ...others }, whose: "its" } as const] : []),
+    { some: { ...resources, gatewayIsPending: true }, whose: "the Gateways'" } as const,
+  ];
+  for (const { some, whose } of attempts) {
+    try {
+      const translation = translateOf(some);
+      const problems = refs.map(([ref, reason]) => quarantined(ref, reason, whose));
+      return { ...translation, problems: [...translation.problems, ...problems] };
+    } catch {
+      // The next one leaves out more.
+    }
+  }
+  return null;
 }
 
-function isOfIngress({ listeners }: Route): boolean {
-  return listeners === undefined;
-}
-
-/** Ids of the upstreams that authenticate requests. */
-function authenticatorsOf({ filters }: FilterSet): string[] {
-  return filters.flatMap((filter) =>
-    filter.kind === "access" ? filter.external?.upstream ?? [] : []
-  );
-}
-
-/** The filter sets, policies and credentials of kept routes: without its filters a route is refused, or unprotected. */
-function keepSettings(
-  snapshot: Snapshot,
-  published: Snapshot,
-  routes: readonly Route[],
-): Pick<Snapshot, "filterSets" | "policies" | "credentials"> {
-  const used = new Set(routes.flatMap(({ filterSet, policy, action }) => [
-    ...(filterSet === undefined ? [] : [filterSet]),
-    ...(policy === undefined ? [] : [policy]),
-    ...(action.kind === "forward"
-      ? action.backends.flatMap(({ filterSet, policy }) => [filterSet ?? [], policy ?? []].flat())
-      : []),
-  ]));
-  const filterSets = withUsed(snapshot.filterSets ?? [], published.filterSets ?? [], used);
-  const policies = withUsed(snapshot.policies ?? [], published.policies ?? [], used);
-  const named = new Set(
-    filterSets.flatMap(({ filters }) =>
-      filters.flatMap((filter) =>
-        filter.kind === "access" && filter.basic !== undefined ? filter.basic.credentials : []
-      )
-    ),
-  );
-  const credentials = withUsed(snapshot.credentials ?? [], published.credentials ?? [], named);
+/** @param whose Published configuration is kept. */
+function quarantined(object: ObjectRef, reason: string, whose: "its" | "the Gateways'"): Problem {
   return {
-    ...(filterSets.length === 0 ? {} : { filterSets }),
-    ...(policies.length === 0 ? {} : { policies }),
-    ...(credentials.length === 0 ? {} : { credentials }),
-  };
-}
-
-function withUsed<T extends { readonly id: string }>(
-  parts: readonly T[],
-  before: readonly T[],
-  used: ReadonlySet<string>,
-): readonly T[] {
-  const ids = new Set(parts.map(({ id }) => id));
-  const kept = before.filter(({ id }) => used.has(id) && !ids.has(id));
-  return kept.length === 0 ? parts : [...parts, ...kept].sort(byId);
-}
-
-function byId(a: { readonly id: string }, b: { readonly id: string }): number {
-  return compareText(a.id, b.id);
-}
-
-function refOf({ metadata }: Ingress): ObjectRef {
-  return {
-    kind: "Ingress",
-    namespace: metadata?.namespace ?? "default",
-    name: metadata?.name ?? "",
-  };
-}
-
-function problem(ingress: Ingress, reason: string): Problem {
-  return {
-    object: refOf(ingress),
+    object,
     field: "",
     reason: "Quarantined",
     message: `it could not be translated (${
       reason.slice(0, 200)
-    }), so its published configuration stays active`,
+    }), so ${whose} published configuration stays active`,
     remedy: "Report this with the object; as a workaround, change the object",
     severity: "error",
   };

@@ -6,7 +6,7 @@
  * thread, and most names are not asked for between two changes. One that stays in force keeps its
  * context, so sessions resume over a change elsewhere.
  */
-import { X509Certificate } from "node:crypto";
+import { createPrivateKey } from "node:crypto";
 import tls from "node:tls";
 import { type Names, staysPlain } from "../../shared/host/plain_hosts.ts";
 import type { Secret } from "../../shared/redacted.ts";
@@ -95,8 +95,8 @@ export class CertificateEntry {
 
   /** Whether a client verifies its signatures that knows these schemes (RFC 8446 §4.2.3). */
   isVerifiedBy(schemes: readonly number[]): boolean {
-    this.#keyType ??= new X509Certificate(this.#certificate.chain).publicKey.asymmetricKeyType ??
-      "";
+    // From the key: a certificate's own getter fails for RSA keys of more than 4,096 bits (Deno 2.9).
+    this.#keyType ??= createPrivateKey(this.#certificate.key.reveal()).asymmetricKeyType ?? "";
     const known = SCHEMES[this.#keyType];
     return known === undefined || schemes.some((scheme) => known.includes(scheme));
   }

@@ -46,7 +46,7 @@ export function readCertificate(secret: unknown): CertificateReading {
     const { part, message } = reading;
     return refused(part === "chain" ? chainText.field : keyText.field, message);
   }
-  const { fingerprint, chain, key, members, validFrom, validTo } = reading.pair;
+  const { fingerprint, chain, key, rsaBits, members, validFrom, validTo } = reading.pair;
   const [leaf, ...issuers] = members;
   const alternative = alternativeNames(leaf);
   return {
@@ -57,17 +57,13 @@ export function readCertificate(secret: unknown): CertificateReading {
       key: new Redacted(key),
       names: hostPatterns(alternative.length > 0 ? alternative : commonNames(leaf)),
       hasAlternativeNames: alternative.length > 0,
-      rsaBits: rsaBits(leaf),
+      rsaBits,
       isLinked: issuers.every((issuer, i) => members[i].checkIssued(issuer)),
       validFrom,
       validTo,
       field: chainText.field,
     },
   };
-}
-
-function rsaBits({ publicKey }: X509Certificate): number {
-  return publicKey.asymmetricKeyDetails?.modulusLength ?? 0;
 }
 
 type ValueReading =

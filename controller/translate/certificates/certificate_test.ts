@@ -71,6 +71,33 @@ Deno.test("invalid data is rejected with the field and a reason", () => {
   }
 });
 
+Deno.test("a key that TLS cannot use is rejected, whatever its certificate is like", () => {
+  const pair = (name: string) =>
+    strings({
+      "tls.crt": file(`${name}.crt`),
+      "tls.key": file(`${name}.key`),
+    });
+  const cases = [
+    ["rsa-1024", /the RSA key has 1024 bits, and TLS needs 2048 or more/],
+    ["rsa-pss", /the key is of type rsa-pss, and TLS needs RSA, ECDSA or Ed25519/],
+    ["ed448", /the key is of type ed448/],
+    ["secp256k1", /the key has the curve secp256k1, and TLS needs P-256, P-384 or P-521/],
+    ["ed25519", 0],
+    ["rsa", 2048],
+    ["rsa-5120", 5120],
+  ] as const;
+  for (const [name, expected] of cases) {
+    const reading = readCertificate(pair(name));
+    if (typeof expected === "number") {
+      assert.equal(reading.ok && reading.certificate.rsaBits, expected, name);
+    } else {
+      assert.ok(!reading.ok, name);
+      assert.equal(reading.field, 'stringData["tls.key"]');
+      assert.match(reading.message, expected);
+    }
+  }
+});
+
 Deno.test("stringData overrides data, as in the API server", () => {
   const reading = readCertificate({
     data: { "tls.crt": "%%%", "tls.key": btoa(app["tls.key"]) },

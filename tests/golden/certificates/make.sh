@@ -24,6 +24,12 @@ sign() {
 
 for name in root intermediate app renewed wildcard two expired unnamed; do new_key "$name.key"; done
 openssl genrsa -traditional -out rsa.key 2048
+openssl genrsa -traditional -out rsa-5120.key 5120
+openssl genrsa -traditional -out rsa-1024.key 1024
+openssl genpkey -algorithm RSA-PSS -pkeyopt rsa_keygen_bits:2048 -out rsa-pss.key
+openssl ecparam -name secp256k1 -genkey -noout -out secp256k1.key
+openssl genpkey -algorithm ed25519 -out ed25519.key
+openssl genpkey -algorithm ed448 -out ed448.key
 
 issuer= sign root '/CN=Test Root' 'basicConstraints=critical,CA:true'
 issuer=root sign intermediate '/CN=Test Intermediate' 'basicConstraints=critical,CA:true'
@@ -34,7 +40,9 @@ issuer= sign two '/CN=Two names' 'subjectAltName=DNS:a.example.com,DNS:b.example
 issuer= sign expired '/CN=app.example.com (expired)' 'subjectAltName=DNS:app.example.com' \
   20010101000000Z 20020101000000Z
 issuer= sign unnamed '/CN=app.example.com' 'basicConstraints=CA:false'
-issuer= sign rsa '/CN=app.example.com (RSA)' 'subjectAltName=DNS:app.example.com'
+for name in rsa rsa-5120 rsa-1024 rsa-pss secp256k1 ed25519 ed448; do
+  issuer= sign "$name" "/CN=app.example.com ($name)" 'subjectAltName=DNS:app.example.com'
+done
 
 openssl pkcs8 -topk8 -in app.key -passout pass:test -out encrypted.key
 head -n 5 app.crt > half.crt
