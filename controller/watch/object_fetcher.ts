@@ -1,25 +1,23 @@
 /**
- * Reads Secrets one by one. In: names. Out: for each what the API server has, a few at a time, tried
+ * Reads objects of one kind one by one. In: names. Out: for each what the API server has, a few at a time, tried
  * again with growing pauses until there is an answer, and again later where the owner says so.
  */
 import { Backoff, type BackoffLimits } from "../kube/backoff.ts";
 import type { KubeClient } from "../kube/client.ts";
-import { type ApiError, type KubeObject, SECRETS } from "../kube/types.ts";
-import type { KubeSecret } from "../kube/resources.ts";
-
-export type StoredSecret = KubeSecret & KubeObject;
+import type { ApiError, KubeObject, Resource } from "../kube/types.ts";
 
 /** What follows from an answer: nothing, another try with backoff, or one after so many ms. */
 export type Verdict = "done" | "retry" | number;
 
-export interface FetcherOptions {
+export interface FetcherOptions<T extends KubeObject> {
   readonly client: Pick<KubeClient, "get">;
+  readonly resource: Resource;
   /** Calls at a time. */
   readonly parallel: number;
   readonly backoff: BackoffLimits;
   readonly random: () => number;
-  /** Told of an answer; null where there is no such Secret. */
-  readonly onFetched: (key: string, secret: StoredSecret | null) => Verdict;
+  /** Told of an answer; null where there is no such object. */
+  readonly onFetched: (key: string, object: T | null) => Verdict;
   /** Told of a call that failed; it is tried again. */
   readonly onFailed: (key: string, error: ApiError) => void;
 }
@@ -32,14 +30,14 @@ interface Entry {
   again: boolean;
 }
 
-export class SecretFetcher {
-  readonly #options: FetcherOptions;
+export class ObjectFetcher<T extends KubeObject> {
+  readonly #options: FetcherOptions<T>;
   readonly #entries = new Map<string, Entry>();
   readonly #queue: string[] = [];
   readonly #stop = new AbortController();
   readonly #running = new Set<Promise<void>>();
 
-  constructor(options: FetcherOptions) {
+  constructor(options: FetcherOptions<T>) {
     this.#options = options;
   }
 
@@ -94,9 +92,9 @@ export class SecretFetcher {
   }
 
   async #run(key: string, entry: Entry): Promise<void> {
-    const { client, onFetched, onFailed } = this.#options;
+    const { client, resource, onFetched, onFailed } = this.#options;
     const [namespace, name] = key.split("/");
-    const result = await client.get<StoredSecret>(SECRETS, namespace, name, {
+    const result = await client.get<T>(resource, namespace, name, {
       signal: this.#stop.signal,
     });
     // Forgotten, and perhaps asked for again: that is another entry.
