@@ -6,6 +6,7 @@
 import type { Ingress } from "../controller/kube/resources.ts";
 import {
   type Clock,
+  DEFAULT_GATEWAY_OPTIONS,
   type DefaultBackend,
   type GatewayTranslation,
   type HostOwner,
@@ -18,7 +19,7 @@ import {
 import { BY_NAME, NGINX_PREFIX } from "../controller/translate/annotations/nginx/table.ts";
 import type { ConfigMapName } from "../controller/translate/model/global_settings.ts";
 import { isDnsName } from "../controller/base/names.ts";
-import { DEFAULT_LISTEN_RANGE, type PortRange } from "../shared/net/port_range.ts";
+import type { PortRange } from "../shared/net/port_range.ts";
 import { nearestName } from "../shared/nearest_name.ts";
 import { formatObject, type ObjectRef, type Problem } from "../shared/problem.ts";
 import type { Snapshot } from "../shared/snapshot/types.ts";
@@ -120,7 +121,10 @@ export function toTranslateOptions(options: PlanOptions): TranslateOptions {
     defaultCertificate: null,
     allowLocalEndpoints: true,
     hostOwnership: options.hostOwnership ?? "namespace",
-    gateway: { listenRange: options.listenRange ?? DEFAULT_LISTEN_RANGE },
+    gateway: {
+      ...DEFAULT_GATEWAY_OPTIONS,
+      ...(options.listenRange === undefined ? {} : { listenRange: options.listenRange }),
+    },
     version: { epoch: "file", seen: {} },
   };
 }

@@ -5,11 +5,14 @@
  */
 import type { Resources, Service } from "../../controller/kube/resources.ts";
 import type { ConditionProblem } from "../../controller/problems/gateway/condition_problems.ts";
-import { type Clock, Translator } from "../../controller/translate/translator.ts";
+import {
+  type Clock,
+  DEFAULT_GATEWAY_OPTIONS,
+  Translator,
+} from "../../controller/translate/translator.ts";
 import { withAssumedObjects } from "../../dev/gateway/assumed_objects.ts";
 import { gatewayProblems } from "../../dev/gateway/gateway_problems.ts";
 import { backendsOfRoutes } from "../../dev/gateway/route_backends.ts";
-import { DEFAULT_LISTEN_RANGE } from "../../shared/net/port_range.ts";
 import { formatObject, type Problem } from "../../shared/problem.ts";
 import {
   byVerdict,
@@ -80,7 +83,7 @@ function problemsOf(written: Resources, clock: Clock): ConditionProblem[] {
     ...{ defaultBackend: null, defaultCertificate: null, allowExternalName: true },
     ...{ allowLocalEndpoints: true, hostOwnership: "shared" },
     ...{ acceptUnsupported: [], allowAcceptUnsupportedAnnotation: false },
-    gateway: { listenRange: DEFAULT_LISTEN_RANGE },
+    gateway: DEFAULT_GATEWAY_OPTIONS,
     version: { epoch: "file", seen: {} },
   }, clock);
   return gateway === null ? [] : gatewayProblems(resources, gateway);

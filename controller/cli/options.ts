@@ -135,6 +135,13 @@ export function parseControllerOptions(args: readonly string[]): ParsedControlle
     certificateComplaint(given);
   if (complaint !== null) return { kind: "error", text: complaint };
   const ingressClasses = [...new Set([...given.ingressClass, ...given.nginxClass])];
+  const service = {
+    type: given.serviceType,
+    annotations: Object.fromEntries(
+      given.serviceAnnotation.map(parseAnnotation).filter((pair) => pair !== null),
+    ),
+    loadBalancerClass: given.loadBalancerClass ?? null,
+  };
   return {
     kind: "ok",
     options: {
@@ -168,7 +175,11 @@ export function parseControllerOptions(args: readonly string[]): ParsedControlle
         namespaceBytes: given.maxNamespaceBytes,
       },
       gateway: given.gateway
-        ? { listenRange: parsePortRange(given.listenRange) ?? DEFAULT_LISTEN_RANGE }
+        ? {
+          listenRange: parsePortRange(given.listenRange) ?? DEFAULT_LISTEN_RANGE,
+          namespace: given.namespace,
+          service,
+        }
         : null,
       configMap: given.configmap === undefined ? null : parseConfigMapName(given.configmap),
       acceptUnsupported: given.acceptUnsupported.flatMap(namesOf),
@@ -183,11 +194,9 @@ export function parseControllerOptions(args: readonly string[]): ParsedControlle
       proxyReplicas: given.proxyReplicas,
       proxyMaxReplicas: given.proxyMaxReplicas ?? null,
       proxyCpuTarget: given.proxyCpuTarget,
-      serviceType: given.serviceType,
-      serviceAnnotations: Object.fromEntries(
-        given.serviceAnnotation.map(parseAnnotation).filter((pair) => pair !== null),
-      ),
-      loadBalancerClass: given.loadBalancerClass ?? null,
+      serviceType: service.type,
+      serviceAnnotations: service.annotations,
+      loadBalancerClass: service.loadBalancerClass,
       proxyPriorityClass: given.proxyPriorityClass ?? null,
       proxyDrainDelay: given.proxyDrainDelay,
       proxyDrainTimeout: given.proxyDrainTimeout,

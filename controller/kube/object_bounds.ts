@@ -5,8 +5,8 @@
  *
  * A stub has who the object is, its class and its status, with the mark of `excess.ts`.
  */
-import { Buffer } from "node:buffer";
 import type { Excess } from "./excess.ts";
+import { sizeOf } from "./reduce.ts";
 import type { KubeObject } from "./types.ts";
 
 export interface ObjectBounds {
@@ -112,11 +112,6 @@ export class ObjectLedger {
     tenant.bytes -= kept.bytes;
     if (kept.isCrowdedOut) tenant.crowdedOut--;
   }
-}
-
-/** Bytes as JSON. */
-function sizeOf(object: KubeObject): number {
-  return Buffer.byteLength(JSON.stringify(object));
 }
 
 function hasMorePaths(object: KubeObject, limit: number): boolean {

@@ -5,6 +5,8 @@
  *
  * Whoever reads another field of an object that an informer holds adds it here.
  */
+import { Buffer } from "node:buffer";
+import type { Excess } from "./excess.ts";
 import { apiVersionOf, type KubeMeta, type KubeObject, type Resource } from "./types.ts";
 import { FIELD_MANAGER } from "./client.ts";
 
@@ -100,6 +102,21 @@ export const reduceSecret: Reduce = (object) => {
   const { type, data } = fieldsOf(object);
   return made(object, { metadata: metadataOf(object, {}), type, data });
 };
+
+/** A ConfigMap of a tenant, as it is asked for by name: a stub of one with more bytes. */
+export function boundedConfigMap(maxBytes: number): Reduce {
+  return (object) => {
+    const { data } = fieldsOf(object);
+    const metadata = metadataOf(object, {});
+    const excess: Excess = { bound: "bytes", limit: maxBytes };
+    return made(object, sizeOf(data ?? {}) > maxBytes ? { metadata, excess } : { metadata, data });
+  };
+}
+
+/** Bytes as JSON. */
+export function sizeOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
+}
 
 /** An object of Gateway API: nearly all of it is read, and its status is compared with what is written. */
 export const reduceGatewayObject: Reduce = (object) => {

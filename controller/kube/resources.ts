@@ -28,6 +28,10 @@ export interface Resources {
   readonly referenceGrants?: readonly GatewayObject[] | null;
   readonly backendTlsPolicies?: readonly GatewayObject[] | null;
   readonly listenerSets?: readonly GatewayObject[] | null;
+  /** Those that GatewayClasses and Gateways name as their parameters, or more. */
+  readonly gatewayConfigMaps?: readonly KubeConfigMap[];
+  /** Those of them that cannot be read, as `namespace/name`. */
+  readonly unreadConfigMaps?: readonly string[];
   /** Which objects of Gateway API there are is not known yet. */
   readonly gatewayIsPending?: boolean;
 }

@@ -18,7 +18,6 @@ import type { Output, OutputContext } from "./output.ts";
 export type GatewaySources = Omit<GatewayStatusSources, "addressOf" | "onOpenPorts">;
 
 export class GatewayOutputs implements Output {
-  readonly #context: OutputContext;
   readonly #sources: GatewaySources;
   readonly #addresses: GatewayAddressOutput;
   readonly #status: GatewayStatusOutput;
@@ -27,7 +26,6 @@ export class GatewayOutputs implements Output {
   #result: Reconciliation | null = null;
 
   constructor(context: OutputContext, sources: GatewaySources) {
-    this.#context = context;
     this.#sources = sources;
     this.#addresses = new GatewayAddressOutput(context, { onChange: () => this.changed() });
     this.#status = new GatewayStatusOutput(context, {
@@ -80,15 +78,10 @@ export class GatewayOutputs implements Output {
   }
 
   #plan(): void {
-    const { serviceType, loadBalancerClass, serviceAnnotations } = this.#context.options;
     const translation = this.#result && this.#sources.translationOf(this.#result);
     if (translation === null) return;
     this.#addresses.update(
-      gatewayPlans(translation.gateways, (gateway) => this.#status.openPorts(gateway), {
-        type: serviceType,
-        loadBalancerClass,
-        annotations: serviceAnnotations,
-      }),
+      gatewayPlans(translation.gateways, (gateway) => this.#status.openPorts(gateway)),
     );
   }
 }

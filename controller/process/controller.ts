@@ -234,16 +234,23 @@ class Controller {
   #reconcile(epoch: string): void {
     const { options, workload, log } = this.#given;
     const watches = this.#watches;
+    const { parameters } = watches;
     const outputs = this.#outputs;
     const translator = new Translator();
     const references = new SecretReferences(translator.readers, options);
     const loop = this.#reconciler = new Reconciler({
       epoch,
       kinds: watches.versioned,
-      secrets: watches.secrets,
+      secrets: {
+        objects: watches.secrets,
+        references: (resources) => references.of(resources),
+      },
+      parameters: parameters && {
+        objects: parameters,
+        references: (resources) => parameters.namedIn(resources, translator.readers.gateway),
+      },
       isSynced: () => watches.areKnown,
       resources: () => watches.resources(),
-      references: (resources) => references.of(resources),
       published: () => outputs.published(),
       translate: (...inputs) => translator.translate(...inputs),
       translateOptions: {

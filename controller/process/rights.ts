@@ -27,7 +27,14 @@ import { CLAIMS_NAME } from "../outputs/publish/host_claims.ts";
 import { WORKLOAD_RESOURCES } from "../outputs/workload/kinds.ts";
 import { PREDECESSOR, PROXY_NAME, STREAM } from "../outputs/workload/names.ts";
 import { CLUSTER_NAMESPACE } from "../watch/cluster_id.ts";
-import { KINDS, NAMED_SECRETS, type Needs, type Scope } from "../watch/kinds.ts";
+import {
+  CLASS_CONFIG_MAPS,
+  KINDS,
+  NAMED_CONFIG_MAPS,
+  NAMED_SECRETS,
+  type Needs,
+  type Scope,
+} from "../watch/kinds.ts";
 import {
   configMapName,
   FORMAT_1,
@@ -123,7 +130,8 @@ const STATUS_CALLS: readonly Right[] = [
 
 export function rightsFor(needs: Needs): readonly Right[] {
   const { configMap, gateway } = needs;
-  const watched = [...Object.values(KINDS), NAMED_SECRETS].filter((kind) => kind.isWatched(needs))
+  const named = [NAMED_SECRETS, NAMED_CONFIG_MAPS, CLASS_CONFIG_MAPS];
+  const watched = [...Object.values(KINDS), ...named].filter((kind) => kind.isWatched(needs))
     .map((kind): Right =>
       kind.scope === "configmap" && configMap !== null ? { ...kind, names: [configMap.name] } : kind
     );

@@ -11,6 +11,7 @@ import type { Problem } from "../../shared/problem.ts";
 import type { Snapshot, SnapshotVersion } from "../../shared/snapshot/types.ts";
 import { ReplicaCatchUp, type WatchedKind } from "./replica_catch_up.ts";
 import { Debounce } from "./debounce.ts";
+import { type NamedReferences, ReferencedObjects } from "./referenced_objects.ts";
 import { DONE, Job, type JobOutcome } from "../outputs/write/job.ts";
 import { largeLoss } from "./mass_deletion_guard.ts";
 import { type Translate, translateOrQuarantine } from "./quarantine.ts";
@@ -26,14 +27,6 @@ import type {
 import { isSameList } from "../base/memo.ts";
 import { nextVersion } from "./version.ts";
 
-/** Secrets, of which only those are read that are wanted. */
-export interface WantedSecrets extends WatchedKind {
-  /** @param names `namespace/name`. */
-  want(names: ReadonlySet<string>): void;
-  /** Whether all wanted ones are there, or known to be missing, within this many milliseconds. */
-  settled(milliseconds: number): Promise<boolean>;
-}
-
 /** What is published, as the API server has it. */
 export interface PublishedState {
   readonly snapshot: Snapshot | null;
@@ -48,12 +41,13 @@ export interface ReconcilerOptions {
   /** UID of the namespace kube-system. */
   readonly epoch: string;
   readonly kinds: readonly WatchedKind[];
-  readonly secrets: WantedSecrets;
+  /** The Secrets that accepted Ingresses and Gateways name. */
+  readonly secrets: NamedReferences & { readonly objects: WatchedKind };
+  /** The ConfigMaps that Gateways and their classes name; null where Gateway API is not read. */
+  readonly parameters: NamedReferences | null;
   /** Whether what is published, and everything else beside `kinds`, is known. */
   readonly isSynced: () => boolean;
   readonly resources: () => Resources;
-  /** Names of the Secrets that the accepted Ingresses among them name. */
-  readonly references: (resources: Resources) => ReadonlySet<string>;
   readonly published: () => PublishedState;
   readonly translate: Translate;
   readonly translateOptions: Omit<TranslateOptions, "version" | "claims">;
@@ -87,8 +81,7 @@ export interface Reconciliation {
 /** For what only the clock changes: a certificate's time may be over while no object changes. */
 const REVIEW_INTERVAL = 10 * 60_000;
 
-/** Milliseconds that a Secret which is named for the first time is waited for. */
-const SECRET_PATIENCE = 2000;
+/** Milliseconds that the Secrets of the first translation are waited for. */
 const FIRST_SECRET_PATIENCE = 30_000;
 
 export class Reconciler {
@@ -96,13 +89,19 @@ export class Reconciler {
   readonly #gatherer: Debounce;
   readonly #job: Job;
   #latest: Reconciliation | null = null;
-  /** Names of Secrets that have been waited for. */
-  #awaited: ReadonlySet<string> | null = null;
+  /** What is read by name before each translation. */
+  readonly #referenced: readonly ReferencedObjects[];
   readonly #catchUp: ReplicaCatchUp;
   readonly #stopping = new AbortController();
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
+    const { secrets, parameters } = options;
+    this.#referenced = [
+      new ReferencedObjects(secrets, FIRST_SECRET_PATIENCE),
+      // Ingresses do not wait for what Gateways need.
+      ...(parameters === null ? [] : [new ReferencedObjects(parameters)]),
+    ];
     this.#gatherer = new Debounce({
       time: options.gatherTime,
       limit: options.gatherLimit,
@@ -110,7 +109,7 @@ export class Reconciler {
     });
     this.#catchUp = new ReplicaCatchUp({
       epoch: options.epoch,
-      kinds: [...options.kinds, options.secrets],
+      kinds: [...options.kinds, options.secrets.objects],
       log: options.log,
       changed: () => this.changed(),
     });
@@ -129,7 +128,7 @@ export class Reconciler {
 
   get isSynced(): boolean {
     const { kinds, secrets, isSynced } = this.#options;
-    return isSynced() && secrets.isSynced && kinds.every((kind) => kind.isSynced);
+    return isSynced() && secrets.objects.isSynced && kinds.every((kind) => kind.isSynced);
   }
 
   /** Something may have changed. */
@@ -190,7 +189,7 @@ export class Reconciler {
   async #relist(): Promise<boolean> {
     const { kinds, secrets } = this.#options;
     const [ofSecrets, ...listed] = await Promise.all(
-      [secrets, ...kinds].map((kind) => kind.relist()),
+      [secrets.objects, ...kinds].map((kind) => kind.relist()),
     );
     // A Secret that cannot be read stays as it was, so nothing is lost by it.
     const isUnread = !ofSecrets.ok && ofSecrets.error.reason === "Deadline";
@@ -206,7 +205,8 @@ export class Reconciler {
   async #reconcile(): Promise<Reconciliation | null> {
     const started = performance.now();
     const { published, translate, translateOptions, clock, log, onRun } = this.#options;
-    await this.#fetchSecrets();
+    const named = this.#options.resources();
+    await Promise.all(this.#referenced.map((objects) => objects.read(named)));
     // What was not waited for to the end would be missing in it.
     if (this.#stopping.signal.aborted) return null;
     const resources = this.#options.resources();
@@ -235,17 +235,6 @@ export class Reconciler {
     const isSame = this.#latest !== null && isSameTable(this.#latest.snapshot, snapshot);
     onRun?.(isSame ? "same" : "changed", milliseconds);
     return { snapshot, problems, statuses, gateway, claims, behind, served: servedOf(translation) };
-  }
-
-  async #fetchSecrets(): Promise<void> {
-    const { secrets, resources, references } = this.#options;
-    const wanted = references(resources());
-    secrets.want(wanted);
-    const before = this.#awaited;
-    this.#awaited = wanted;
-    if (before !== null && [...wanted].every((name) => before.has(name))) return;
-    // An Ingress that comes with its Secret should not be reported for lacking it.
-    await secrets.settled(before === null ? FIRST_SECRET_PATIENCE : SECRET_PATIENCE);
   }
 }
 

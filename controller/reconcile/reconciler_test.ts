@@ -52,10 +52,13 @@ Deno.test("an expiring certificate is reported, although no object changes", asy
   const reconciler = new Reconciler({
     epoch: "uid",
     kinds: [still("Ingress")],
-    secrets: { ...still("Secret"), want: () => {}, settled: () => Promise.resolve(true) },
+    secrets: {
+      objects: { ...still("Secret"), want: () => {}, settled: () => Promise.resolve(true) },
+      references: () => new Set(["default/web"]),
+    },
+    parameters: null,
     isSynced: () => true,
     resources: () => RESOURCES,
-    references: () => new Set(["default/web"]),
     published: () => ({ snapshot: null, version: null, digest: null }),
     translate: (...inputs) => translator.translate(...inputs),
     translateOptions: {

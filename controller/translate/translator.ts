@@ -42,7 +42,7 @@ export { type ClusterBounds, DEFAULT_CLUSTER_BOUNDS } from "./bounds/cluster_bou
 export type { HostClaims } from "./hosts/host_claims.ts";
 export { HOST_OWNERSHIPS, type HostOwner, type HostOwnershipMode } from "./hosts/host_owner.ts";
 export type { GatewayTranslation } from "./gateway/gateway_translation.ts";
-export type { GatewayOptions } from "./gateway/gateway_translator.ts";
+export { DEFAULT_GATEWAY_OPTIONS, type GatewayOptions } from "./gateway/gateway_translator.ts";
 export type { DefaultBackend } from "./routes/routes.ts";
 export type { IngressStatus, PathStatus, TlsStatus } from "./model/status.ts";
 

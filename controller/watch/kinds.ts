@@ -365,6 +365,18 @@ export const NAMED_SECRETS: ReadKind = {
   isWatched: always,
 };
 
+/** ConfigMaps that GatewayClasses and Gateways name, read like these; see `parameter_config_maps.ts`. */
+export const NAMED_CONFIG_MAPS: ReadKind = {
+  resource: CONFIG_MAPS,
+  scope: "served",
+  verbs: ["get", ...FOLLOW],
+  feeds: ["translation"],
+  isWatched: ({ gateway }) => gateway,
+};
+
+/** Those of classes. */
+export const CLASS_CONFIG_MAPS: ReadKind = { ...NAMED_CONFIG_MAPS, scope: "system" };
+
 export const KIND_NAMES: readonly KindName[] = Object.keys(KINDS).filter(isKindName);
 
 /** Kinds that are watched while the API server serves them. */

@@ -87,7 +87,7 @@ export class NamedObjects<T extends KubeObject> {
   /** Wanted ones that are not known as they are now. */
   readonly #pending = new Set<string>();
   readonly #waiting = new Set<() => void>();
-  readonly #onRead: (() => void)[] = [];
+  readonly #onKnown: (() => void)[] = [];
   /** Ways in which reading failed since everything was read, each logged once. */
   readonly #logged = new Set<string>();
   readonly #ends: (() => void)[] = [];
@@ -234,9 +234,14 @@ export class NamedObjects<T extends KubeObject> {
     });
   }
 
-  /** Calls `read` whenever a wanted object that was not known has been read, or is known to be missing. */
-  onRead(read: () => void): void {
-    this.#onRead.push(read);
+  /** Whether the watch fails, so that nothing is known of objects that have not been read. */
+  get isFailing(): boolean {
+    return this.#index.failures.length > 0;
+  }
+
+  /** Calls `known` whenever more is known of wanted objects, or it is known that nothing can be had. */
+  onKnown(known: () => void): void {
+    this.#onKnown.push(known);
   }
 
   /** Looks at everything anew. Resolves when the store has that, or when it cannot be had. */
@@ -278,6 +283,7 @@ export class NamedObjects<T extends KubeObject> {
     }
     this.#isPolling = isForbidden;
     this.#checkAll();
+    for (const known of this.#onKnown) known();
   }
 
   /** Whatever is known may have changed without our being told. */
@@ -338,7 +344,7 @@ export class NamedObjects<T extends KubeObject> {
     this.#seen = newestRevision([this.#seen, object?.metadata.resourceVersion ?? "0"]);
     if (!wasPending) return;
     if (this.#pending.size === 0) this.#tell();
-    for (const read of this.#onRead) read();
+    for (const known of this.#onKnown) known();
   }
 
   /** Once all is read, the watch's word is ours. */

@@ -29,6 +29,7 @@ import {
   type Scope,
   type WatchedObjects,
 } from "./kinds.ts";
+import { ParameterConfigMaps } from "./parameter_config_maps.ts";
 import { NamedSecrets, type SecretMode } from "./secrets.ts";
 
 export interface WatchesOptions {
@@ -59,6 +60,8 @@ const RELIST_DELAY = 10_000;
 
 export class Watches {
   readonly secrets: NamedSecrets;
+  /** Null where Gateway API is not read. */
+  readonly parameters: ParameterConfigMaps | null;
   readonly #options: WatchesOptions;
   readonly #informers: { [K in KindName]?: Informer<WatchedObjects[K]> } = {};
   /** The rows that this installation watches. */
@@ -82,6 +85,11 @@ export class Watches {
     this.#begun = new Set(this.#wanted).difference(new Set(DISCOVERED_KINDS));
     this.#awaited = new Set(this.#begun);
     this.secrets = new NamedSecrets({ client, log, namespaces, mode: options.secrets });
+    this.parameters = !gateway ? null : new ParameterConfigMaps({
+      ...{ client, log, namespaces },
+      classNamespace: options.namespace,
+      maxBytes: options.objectBounds.objectBytes,
+    });
   }
 
   /** Also of a row that is not watched: its store is empty, and not synced. */
@@ -173,7 +181,8 @@ export class Watches {
 
   /** Whether it is not known yet which objects of Gateway API there are. */
   get #isGatewayPending(): boolean {
-    return this.#options.gateway && !(this.#isDiscovered && this.#areDiscoveredListed);
+    return this.#options.gateway &&
+      !(this.#isDiscovered && this.#areDiscoveredListed && this.parameters?.isKnown);
   }
 
   /** Of Gateway API, every kind that was found and started. */
@@ -187,7 +196,7 @@ export class Watches {
   /** Calls `listed` when a kind has been listed whole for the first time. */
   onListed(listed: () => void): void {
     for (const name of KIND_NAMES) this.informer(name).synced.then(listed);
-    this.secrets.synced.then(listed);
+    for (const named of this.#named) named.synced.then(listed);
   }
 
   resources(): Resources {
@@ -211,6 +220,8 @@ export class Watches {
       httpRoutes: known("httpRoutes"),
       referenceGrants: known("referenceGrants"),
       backendTlsPolicies: known("backendTlsPolicies"),
+      gatewayConfigMaps: this.parameters?.store.list() ?? [],
+      unreadConfigMaps: this.parameters?.unread ?? [],
       gatewayIsPending: this.#isGatewayPending,
     };
     return resources;
@@ -249,7 +260,9 @@ export class Watches {
     const subscriber = ({ isStatusOnly }: { readonly isStatusOnly: boolean }) => {
       if (!isStatusOnly) changed();
     };
-    this.secrets.store.subscribe(subscriber);
+    for (const { store } of this.#named) store.subscribe(subscriber);
+    // One that is missing is no change of the store.
+    this.parameters?.onKnown(changed);
     for (const name of KIND_NAMES.filter((name) => KINDS[name].feeds.includes("translation"))) {
       const informer = this.informer(name);
       const { isStatusTranslated = false } = KINDS[name];
@@ -286,7 +299,7 @@ export class Watches {
           resource: KINDS[name].resource.plural,
           stats: this.informer(name).stats,
         })),
-      { resource: NAMED_SECRETS.resource.plural, stats: this.secrets.stats },
+      ...this.#named.map(({ plural, stats }) => ({ resource: plural, stats })),
     ];
   }
 
@@ -321,8 +334,13 @@ export class Watches {
     for (const timer of this.#relists.values()) clearTimeout(timer);
     await Promise.all([
       ...KIND_NAMES.map((name) => this.informer(name).stop()),
-      this.secrets.stop(),
+      ...this.#named.map((named) => named.stop()),
     ]);
+  }
+
+  /** Objects that are read by name. */
+  get #named(): readonly (NamedSecrets | ParameterConfigMaps)[] {
+    return this.parameters === null ? [this.secrets] : [this.secrets, this.parameters];
   }
 
   #feeding(feed: Feed): Pick<Informer<KubeObject>, "store" | "onFailures">[] {

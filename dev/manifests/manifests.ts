@@ -113,6 +113,7 @@ export class Manifests {
       httpRoutes: this.#values<GatewayObject>("HTTPRoute"),
       referenceGrants: this.#values<GatewayObject>("ReferenceGrant"),
       backendTlsPolicies: this.#values<GatewayObject>("BackendTLSPolicy"),
+      gatewayConfigMaps: this.#values<KubeConfigMap>("ConfigMap"),
       listenerSets: this.#values<GatewayObject>("ListenerSet"),
     };
   }

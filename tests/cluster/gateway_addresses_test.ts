@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import type { TestCluster } from "./support/cluster.ts";
 import { AddressScene } from "./support/address_scene.ts";
 import { clusterTest } from "./support/cluster_case.ts";
+import { gatewayPlan } from "../support/gateway_plan.ts";
 import { eventually } from "./support/condition.ts";
 import { failure } from "./support/gateway_answers.ts";
 
@@ -216,6 +217,114 @@ clusterTest(
     await scene.reaches(["10.244.0.1 ready"]);
     await cluster.delete("discovery.k8s.io/v1", "EndpointSlice", slice, scene.namespace);
     await scene.reaches(["10.244.0.1 ready"]);
+  },
+);
+
+/** What a Service shows of its parameters. */
+async function shape(scene: AddressScene) {
+  const { metadata, spec } = await scene.mustService();
+  const { type, externalTrafficPolicy, loadBalancerClass, loadBalancerSourceRanges } = spec as
+    & ParameterFields
+    & LiveSpec;
+  return {
+    uid: metadata.uid,
+    type,
+    externalTrafficPolicy,
+    loadBalancerClass,
+    loadBalancerSourceRanges,
+  };
+}
+
+interface ParameterFields {
+  readonly externalTrafficPolicy?: string;
+  readonly loadBalancerClass?: string;
+  readonly loadBalancerSourceRanges?: readonly string[];
+}
+
+const PARAMETERS: readonly Parameters<typeof gatewayPlan>[0][] = [
+  { service: { type: "LoadBalancer", loadBalancerClass: "example.com/a" } },
+  {
+    service: {
+      type: "LoadBalancer",
+      loadBalancerClass: "example.com/a",
+      externalTrafficPolicy: "Cluster",
+      allowedSourceRanges: ["192.0.2.0/24"],
+    },
+  },
+  { service: { type: "NodePort", externalTrafficPolicy: "Cluster" } },
+  { service: { type: "NodePort", annotations: { note: "x" } } },
+  { service: { type: "LoadBalancer", loadBalancerClass: "example.com/b" } },
+  { service: { type: "ClusterIP", ipFamilyPolicy: "SingleStack" } },
+];
+
+clusterTest("a Service gets other parameters in place, and keeps its address", async (cluster) => {
+  await using scene = await served(cluster);
+  const before = await scene.mustService();
+  for (const changes of PARAMETERS) {
+    const { type, externalTrafficPolicy, loadBalancerClass, allowedSourceRanges, annotations } =
+      gatewayPlan(changes).service;
+    scene.keeper.sync([scene.plan(changes)]);
+    const wanted = {
+      uid: before.metadata.uid,
+      type,
+      externalTrafficPolicy: type === "ClusterIP" ? undefined : externalTrafficPolicy,
+      loadBalancerClass: loadBalancerClass ?? undefined,
+      loadBalancerSourceRanges: allowedSourceRanges.length === 0 ? undefined : allowedSourceRanges,
+    };
+    await eventually(
+      JSON.stringify(wanted),
+      async () => JSON.stringify(await shape(scene)) === JSON.stringify(wanted),
+    );
+    await eventually("annotations", async () => {
+      const { metadata } = await scene.mustService();
+      return JSON.stringify(metadata.annotations ?? {}) === JSON.stringify(annotations);
+    });
+    equal((await scene.mustService()).spec.clusterIP, before.spec.clusterIP);
+    await scene.reaches(["10.244.0.1 ready"]);
+  }
+});
+
+clusterTest(
+  "another class of load balancers leaves the Service, and all else of it changes",
+  async (cluster) => {
+    await using scene = await served(cluster);
+    const balanced = (loadBalancerClass: string, ports = [HTTP]) =>
+      scene.plan({ ports, service: { type: "LoadBalancer", loadBalancerClass } });
+    scene.keeper.sync([balanced("example.com/a")]);
+    await eventually(
+      "the class",
+      async () => (await shape(scene)).loadBalancerClass === "example.com/a",
+    );
+    const before = await scene.mustService();
+    scene.keeper.sync([balanced("example.com/b", [HTTP, HTTPS])]);
+    const { fault } = await scene.until("web", ({ fault }) => fault?.reason === "Invalid");
+    match(fault?.message ?? "", /has loadBalancerClass example.com\/a, .* Delete the Service/);
+    await eventually("both ports", async () => (await scene.mustService()).spec.ports.length === 2);
+    equal((await scene.mustService()).metadata.uid, before.metadata.uid);
+    await cluster.delete("v1", "Service", "web-pingress", scene.namespace);
+    await eventually("the other class", async () => {
+      const service = await scene.service();
+      return service !== null && (await shape(scene)).loadBalancerClass === "example.com/b";
+    });
+    await scene.until("web", ({ fault }) => fault?.reason === "AddressNotAssigned");
+  },
+);
+
+clusterTest(
+  "while parameters cannot be used, the Service stays, and leads to the proxies that there are",
+  async (cluster) => {
+    await using scene = await served(cluster);
+    const before = await scene.mustService();
+    const plan = { ...scene.plan({ labels: { team: "x" } }), service: null };
+    scene.keeper.sync([plan, { ...plan, gateway: { ...plan.gateway, name: "new", uid: "u2" } }]);
+    await scene.proxy("proxy-2", "10.244.0.2");
+    await scene.reaches(["10.244.0.1 ready", "10.244.0.2 ready"]);
+    const { metadata, spec } = await scene.mustService();
+    deepEqual([metadata.labels, spec], [before.metadata.labels, before.spec]);
+    deepEqual(scene.state()?.addresses.map(({ value }) => value), spec.clusterIPs);
+    equal(scene.state()?.fault?.reason, "Invalid");
+    await scene.quiet();
+    equal(await scene.service("new-pingress"), null);
   },
 );
 

@@ -1,5 +1,5 @@
 /** When Gateways are programmed, with proxies that are connected to two replicas of the controller. */
-import { equal, ok } from "node:assert/strict";
+import { deepEqual, equal, ok } from "node:assert/strict";
 import { GATEWAY_CONTROLLER } from "../../controller/translate/gateway/objects/gateway_class.ts";
 import { clusterTest } from "./support/cluster_case.ts";
 import type { TestCluster } from "./support/cluster.ts";
@@ -148,5 +148,91 @@ clusterTest(
     await shows("True/Programmed@3");
     equal([lastA, lastB].every(({ isEnded }) => !isEnded), true);
     equal(a.isEnded, true);
+  },
+);
+
+interface LiveService extends KubeObject {
+  readonly spec: { readonly type: string; readonly clusterIP: string };
+}
+
+clusterTest(
+  "a mistake in the parameters of a class takes no address and no traffic from its Gateways",
+  async (cluster) => {
+    await installGatewayCrds(cluster);
+    await using scene = await ControllerScene.prepare(cluster, {
+      args: [...FAST_ELECTION, "--gateway", "--service-type=ClusterIP"],
+      kubeconfig: await ownKubeconfig(cluster),
+    });
+    await using controller = await scene.startController();
+    await eventually("a leader", () => leads(controller));
+    await streamTrust(cluster, scene.system);
+    const token = await readyProxy(scene, "proxy-a");
+    await using proxy = await connectProxy(scene, { token }, controller);
+    const parameters = (serviceType: string) =>
+      cluster.apply({
+        apiVersion: "v1",
+        kind: "ConfigMap",
+        metadata: { name: "parameters" },
+        data: { serviceType },
+      }, { namespace: scene.system });
+    await parameters("NodePort");
+    const parametersRef = {
+      ...{ group: "", kind: "ConfigMap" },
+      ...{ name: "parameters", namespace: scene.system },
+    };
+    await cluster.apply({
+      apiVersion: V1,
+      kind: "GatewayClass",
+      metadata: { name: "parametrised" },
+      spec: { controllerName: GATEWAY_CONTROLLER, parametersRef },
+    });
+    const gateway = (name: string) =>
+      cluster.apply({
+        apiVersion: V1,
+        kind: "Gateway",
+        metadata: { name },
+        spec: {
+          gatewayClassName: "parametrised",
+          listeners: [{ name: "http", port: 80, protocol: "HTTP" }],
+        },
+      }, { namespace: scene.app });
+    await gateway("web");
+    const shows = async (name: string, type: string, wanted: string, says = "") =>
+      await eventually(`${name}: ${wanted} ${says}`, async () => {
+        const { status } = (await cluster.get<Live>(V1, "Gateway", name, scene.app))!;
+        const condition = status?.conditions?.find((each) => each.type === type);
+        return shown(status?.conditions, type)?.startsWith(wanted) === true &&
+          condition?.message.includes(says) === true;
+      }, 60_000);
+    const service = async (name = "web") =>
+      await cluster.get<LiveService>("v1", "Service", `${name}-parametrised`, scene.app);
+    const slices = () =>
+      cluster.list("discovery.k8s.io/v1", "EndpointSlice", { namespace: scene.app });
+    await shows("web", "Programmed", "True/Programmed");
+    const before = (await service())!;
+    equal(before.spec.type, "NodePort");
+    const [slice] = await slices();
+
+    await parameters("nodeport");
+    await shows("web", "Accepted", "False/InvalidParameters", "key serviceType of ConfigMap");
+    await shows("web", "Programmed", "False/Invalid");
+    await gateway("new");
+    await shows("new", "Accepted", "False/InvalidParameters");
+    await cluster.delete("v1", "ConfigMap", "parameters", scene.system);
+    await shows("web", "Accepted", "False/InvalidParameters", "does not exist. Create it.");
+    equal(await service("new"), null);
+    deepEqual((await service())!.spec, before.spec);
+    deepEqual((await slices()).map(({ metadata }) => metadata.uid), [slice.metadata.uid]);
+    equal(proxy.isEnded, false);
+
+    await parameters("ClusterIP");
+    await shows("web", "Programmed", "True/Programmed");
+    await shows("new", "Programmed", "True/Programmed");
+    await eventually("the type", async () => (await service())!.spec.type === "ClusterIP");
+    const after = (await service())!;
+    deepEqual([after.metadata.uid, after.spec.clusterIP], [
+      before.metadata.uid,
+      before.spec.clusterIP,
+    ]);
   },
 );

@@ -9,7 +9,81 @@ import { type LiveStatus, shown, V1 } from "./support/gateway_status_scene.ts";
 import { manifest } from "./support/kubectl.ts";
 import { HOST_PORT_ARGS, RbacScene } from "./support/rbac_scene.ts";
 
+type Role = KubeObject & { readonly rules: readonly { readonly resources: readonly string[] }[] };
+
 type Live = KubeObject & { readonly status?: LiveStatus };
+
+/** Follows a ConfigMap that the Gateway names, as it comes, changes and goes. */
+async function parametersAreRead({ cluster, namespace }: RbacScene): Promise<void> {
+  const configMap = (data: Readonly<Record<string, string>>) =>
+    cluster.apply(
+      { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "web" }, data },
+      { namespace },
+    );
+  const accepted = (says: string) =>
+    eventually(says, async () => {
+      const { status } = (await cluster.get<Live>(V1, "Gateway", "web", namespace))!;
+      const condition = status?.conditions?.find(({ type }) => type === "Accepted");
+      return `${condition?.status}/${condition?.reason} ${condition?.message}`.includes(says);
+    }, PATIENCE);
+  await cluster.request(
+    "PATCH",
+    await cluster.pathOf(V1, "Gateway", "web", namespace),
+    {
+      spec: { infrastructure: { parametersRef: { group: "", kind: "ConfigMap", name: "web" } } },
+    },
+    "application/merge-patch+json",
+  );
+  await accepted(`False/InvalidParameters ConfigMap ${namespace}/web, which`);
+  await configMap({ serviceType: "ClusterIP" });
+  await accepted("True/Accepted");
+  await configMap({ serviceType: "clusterip" });
+  await accepted("False/InvalidParameters key serviceType of ConfigMap");
+  await configMap({ serviceType: "NodePort" });
+  await accepted("True/Accepted");
+  await cluster.delete("v1", "ConfigMap", "web", namespace);
+  await accepted("does not exist. Create it.");
+  await configMap({});
+  await accepted("True/Accepted");
+}
+
+/** Without the right on ConfigMaps, which a watch that is open outlives. */
+async function unreadParametersAreNamed(
+  { cluster, namespace }: RbacScene,
+  role: Role,
+): Promise<void> {
+  const rules = role.rules.filter(({ resources }) => !resources.includes("configmaps"));
+  equal(rules.length, role.rules.length - 1);
+  await cluster.apply({ ...role, rules }, { fieldManager: "installation" });
+  await cluster.apply([
+    { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "late" }, data: {} },
+    {
+      apiVersion: V1,
+      kind: "Gateway",
+      metadata: { name: "late" },
+      spec: {
+        gatewayClassName: "pingress",
+        infrastructure: { parametersRef: { group: "", kind: "ConfigMap", name: "late" } },
+        listeners: [{ name: "http", port: 80, protocol: "HTTP" }],
+      },
+    },
+  ], { namespace });
+  const accepted = async () => {
+    const { status } = (await cluster.get<Live>(V1, "Gateway", "late", namespace))!;
+    return status?.conditions?.find(({ type }) => type === "Accepted");
+  };
+  await eventually(
+    "the missing right",
+    async () => (await accepted())?.message.includes("cannot be read. Give the") ?? false,
+    PATIENCE,
+  );
+  await cluster.apply(role, { fieldManager: "installation" });
+  await eventually(
+    "an accepted Gateway",
+    async () => (await accepted())?.status === "True",
+    PATIENCE,
+  );
+}
 
 const CRDS: readonly Crd[] = ["GatewayClass", "Gateway", "HTTPRoute"].map((kind) =>
   gatewayCrd(kind, ["v1"])
@@ -24,8 +98,8 @@ Deno.test("status and finalizer are written with the ClusterRole of overlays/gat
   await using _ = scene;
   const { cluster, way, namespace } = scene;
   for (const crd of CRDS) await cluster.apply(crd);
-  const role = await manifest<KubeObject>("../overlays/gateway/cluster-role.yaml");
-  await cluster.apply(role, { fieldManager: "installation" });
+  const [role, binding] = await manifest<KubeObject>("../overlays/gateway/cluster-role.yaml");
+  await cluster.apply([role, binding], { fieldManager: "installation" });
   for (const { spec: { names: { plural } } } of CRDS) {
     await eventually(
       plural,
@@ -75,6 +149,7 @@ Deno.test("status and finalizer are written with the ClusterRole of overlays/gat
     const { status } = (await cluster.get<Live>(V1, "HTTPRoute", "web", namespace))!;
     return shown(status?.parents?.[0].conditions, "Accepted") === "True/Accepted@1";
   }, PATIENCE);
+  await parametersAreRead(scene);
   const route = (await cluster.get<Live>(V1, "HTTPRoute", "web", namespace))!;
   equal(route.status?.parents?.[0].controllerName, GATEWAY_CONTROLLER);
   await cluster.delete(V1, "Gateway", "web", namespace);
@@ -88,4 +163,8 @@ Deno.test("status and finalizer are written with the ClusterRole of overlays/gat
     PATIENCE,
   );
   deepEqual(way.refused(), []);
+  const read = way.gateway.recorded({ resource: "configmaps" })
+    .filter(({ namespace: where }) => where === "" || where === namespace);
+  deepEqual([...new Set(read.map(({ verb }) => verb))].sort(), ["get", "list", "watch"]);
+  await unreadParametersAreNamed(scene, role as Role);
 });

@@ -8,7 +8,16 @@
  */
 import { Document } from "yaml";
 import type { Condition } from "../../controller/translate/gateway/objects/condition.ts";
-import { translate, type Translation } from "../../controller/translate/translator.ts";
+import {
+  DEFAULT_GATEWAY_OPTIONS,
+  translate,
+  type Translation,
+} from "../../controller/translate/translator.ts";
+import { isAlike } from "../../controller/kube/likeness.ts";
+import {
+  type ServiceSettings,
+  serviceSettings,
+} from "../../controller/translate/gateway/objects/parameters.ts";
 import type { FilterSpec, Route, Snapshot } from "../../shared/snapshot/types.ts";
 import { namesEndingIn, parseObjects, shortenSmallMaps } from "./golden_yaml.ts";
 import { DEFAULT_OPTIONS, resourcesOf } from "./translate_case.ts";
@@ -43,7 +52,11 @@ export function readGatewayCase(name: string): readonly unknown[] {
 /** Without Ingresses, and nothing published before. */
 const NOW = Date.parse("2030-01-01T00:00:00Z");
 
-const OPTIONS = { ...DEFAULT_OPTIONS, gateway: { listenRange: { from: 10_000, to: 10_255 } } };
+const OPTIONS = { ...DEFAULT_OPTIONS, gateway: DEFAULT_GATEWAY_OPTIONS };
+
+const NONE = serviceSettings({}, {}, DEFAULT_GATEWAY_OPTIONS.service);
+if (!NONE.ok) throw new TypeError("No parameters are to be valid");
+const WITHOUT_PARAMETERS = NONE.value;
 
 /** Nothing was published before. */
 export function runGatewayCase(objects: readonly unknown[]): Translation {
@@ -58,7 +71,7 @@ export function formatGatewayCase({ gateway, snapshot }: Translation): string {
       ...{ name, generation },
       conditions: conditions.map(showCondition),
     })),
-    gateways: gateways.map(({ identity, generation, conditions, listeners, ports }) => ({
+    gateways: gateways.map(({ identity, generation, conditions, service, listeners, ports }) => ({
       name: identity.key,
       generation,
       conditions: conditions.map(showCondition),
@@ -68,6 +81,7 @@ export function formatGatewayCase({ gateway, snapshot }: Translation): string {
         supportedKinds: supportedKinds.map(({ kind }) => kind),
       })),
       ports: ports.map(({ port }) => port),
+      ...showService(service),
     })),
     routes: routes.map(({ identity, generation, parents }) => ({
       name: identity.key,
@@ -95,6 +109,15 @@ export function formatGatewayCase({ gateway, snapshot }: Translation): string {
 /** As it is written. */
 function showCondition({ type, status, reason, message }: Condition): Condition {
   return { type, status, reason, message };
+}
+
+/** Only what differs from a Service without parameters. */
+function showService(service: ServiceSettings | null) {
+  if (service === null) return { service: "as it is" };
+  const differing = Object.entries(service).filter(([key, value]) =>
+    !isAlike(value, WITHOUT_PARAMETERS[key as keyof ServiceSettings])
+  );
+  return differing.length === 0 ? {} : { service: Object.fromEntries(differing) };
 }
 
 /** `infra/web/http: HTTP on port 80 for *.example.com`. */

@@ -132,6 +132,7 @@ export function resourcesOf(objects: readonly unknown[]): Resources {
     endpointSlices: ofKind("EndpointSlice"),
     secrets: ofKind("Secret"),
     configMaps: ofKind("ConfigMap"),
+    gatewayConfigMaps: ofKind("ConfigMap"),
     namespaces: ofKind("Namespace"),
     nodes: ofKind("Node"),
     serviceCidrs: ofKind("ServiceCIDR"),

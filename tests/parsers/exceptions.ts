@@ -173,8 +173,10 @@ export const EXCEPTIONS: readonly Exceptions[] = [
         "Retention.update",
       ],
       "controller/reconcile/reconciler.ts": ["Reconciler.claim"],
-      "controller/watch/secrets.ts": ["NamedSecrets.want"],
-      "controller/watch/secret_fetcher.ts": ["SecretFetcher.fetch", "SecretFetcher.forget"],
+      "controller/reconcile/referenced_objects.ts": ["ReferencedObjects.read"],
+      "controller/watch/named_objects.ts": ["NamedObjects.want"],
+      "controller/watch/parameter_config_maps.ts": ["ParameterConfigMaps.want"],
+      "controller/watch/object_fetcher.ts": ["ObjectFetcher.fetch", "ObjectFetcher.forget"],
       "controller/stream/server.ts": ["StreamServer.podGone"],
       "controller/stream/refused_peers.ts": ["RefusedPeers.refused", "RefusedPeers.welcomed"],
       "controller/stream/token_reviews.ts": [

@@ -40,7 +40,9 @@ export const GATEWAY_ADDRESS_PARSERS: readonly Parser[] = [
     pumps: ["a: b\n", "192.0.2.0/24,", "\n", " ", "#\n", "\\\\"],
     read: (text) => () => {
       for (const key of KEYS) {
-        readParameters({ name: "a" }, "spec", "a", { dataOf: () => ({ [key]: text }) });
+        readParameters({ name: "a" }, "spec", "a", {
+          find: () => ({ kind: "found", data: { [key]: text } }),
+        });
       }
     },
   }),

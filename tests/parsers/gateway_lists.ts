@@ -6,7 +6,13 @@ import {
   type GatewayObjects,
   translateGatewayApi,
 } from "../../controller/translate/gateway/gateway_translation.ts";
+import {
+  configMapLookup,
+  type ParameterLists,
+  parameterReferences,
+} from "../../controller/translate/gateway/gateway_parameters.ts";
 import { GatewayReaders } from "../../controller/translate/gateway/gateway_readers.ts";
+import { DEFAULT_GATEWAY_OPTIONS } from "../../controller/translate/gateway/gateway_translator.ts";
 import { servicePorts } from "../../controller/translate/gateway/lookups.ts";
 import { patternFault } from "../../controller/translate/gateway/objects/pattern.ts";
 import { readService } from "../../controller/translate/backends/service.ts";
@@ -48,6 +54,18 @@ function objects(part: Partial<GatewayObjects>): GatewayObjects {
 }
 
 const OBJECTS: Readonly<Record<string, (count: number) => GatewayObjects>> = {
+  "Gateways with parameters": (count) =>
+    objects({
+      gateways: listOf(count, (i) => ({
+        metadata: { namespace: "one", name: `g-${i}` },
+        spec: {
+          gatewayClassName: "pingress",
+          infrastructure: {
+            parametersRef: { group: "", kind: "ConfigMap", name: `p-${i}` },
+          },
+        },
+      })),
+    }),
   "listeners": (count) =>
     objects({
       gateways: [gatewayOf(listOf(count, (i) => listener(i, { hostname: `h-${i}.test` })))],
@@ -183,6 +201,9 @@ export const GATEWAY_PARSERS: readonly Parser[] = [
       "controller/translate/gateway/objects/listener_set.ts listenerSetStatuses",
       "controller/translate/gateway/objects/gateway_class.ts readGatewayClasses",
       "controller/translate/gateway/container_ports.ts portKey",
+      "controller/translate/gateway/gateway_parameters.ts configMapLookup",
+      "controller/translate/gateway/gateway_parameters.ts new GatewayParameters",
+      "controller/translate/gateway/gateway_parameters.ts parameterReferences",
       "controller/translate/gateway/gateway_readers.ts GatewayReaders.classes",
       "controller/translate/gateway/gateway_readers.ts GatewayReaders.gateway",
       "controller/translate/gateway/gateway_readers.ts GatewayReaders.route",
@@ -205,15 +226,25 @@ export const GATEWAY_PARSERS: readonly Parser[] = [
     read: Object.fromEntries(
       Object.entries(OBJECTS).map(([name, make]) => [name, (count: number) => {
         const given = make(count);
-        return () =>
-          void translateGatewayApi(given, {
+        const { classes: gatewayClasses, gateways } = given;
+        const configMaps = listOf(count, (i) => ({
+          metadata: { namespace: "one", name: `p-${2 * i}` },
+          data: { serviceType: "ClusterIP" },
+        }));
+        const unread = listOf(count, (i) => `one/p-${2 * i + 1}`);
+        return () => {
+          const readers = new GatewayReaders();
+          parameterReferences({ gatewayClasses, gateways } as ParameterLists, "one", readers);
+          translateGatewayApi(given, {
             services: servicePorts(new Map([["one/x", SERVICE]])),
             upstreams: { faultOf: () => null },
             secrets: { find: () => "no Secret" },
             namespaces: new Map([["one", {}]]),
             published: [],
-            listenRange: { from: 10_000, to: 10_255 },
-          }, new GatewayReaders());
+            ...DEFAULT_GATEWAY_OPTIONS,
+            configMaps: configMapLookup(configMaps, unread),
+          }, readers);
+        };
       }]),
     ),
   }),

@@ -278,6 +278,7 @@ export const TENANT_LISTS: readonly Parser[] = [
   listParser({
     name: "objects as they are read",
     functions: [
+      "controller/kube/reduce.ts sizeOf",
       "controller/kube/object_bounds.ts ObjectLedger.forget",
     ],
     count: COUNT,

@@ -17,7 +17,9 @@ export interface PlanChanges extends Partial<Omit<GatewayAddressPlan, "gateway" 
   readonly service?: Partial<ServiceSettings>;
 }
 
-export function gatewayPlan({ gateway, service, ...rest }: PlanChanges = {}): GatewayAddressPlan {
+export function gatewayPlan(
+  { gateway, service, ...rest }: PlanChanges = {},
+): GatewayAddressPlan & { readonly service: ServiceSettings } {
   return {
     ports: [{ port: 80, containerPort: 10_007 }],
     labels: {},

@@ -24,6 +24,12 @@ export function addressState(
   service: KubeObject | null,
   refusal: AddressFault | null,
 ): GatewayAddressState {
+  if (plan.service === null) {
+    return {
+      addresses: service === null ? [] : shownAddresses(service),
+      fault: UNUSABLE_PARAMETERS,
+    };
+  }
   const requested = requestedFields(plan.addresses, plan.service.type);
   if (!requested.ok) return { addresses: [], fault: requested.fault };
   if (refusal?.reason === "AddressNotUsable") return { addresses: [], fault: refusal };
@@ -111,6 +117,12 @@ function missingService({ gateway, ports }: GatewayAddressPlan): AddressFault {
     message: `Service ${gateway.namespace}/${serviceName(gateway)} is to be created.`,
   };
 }
+
+/** The condition Accepted says which, and why. */
+const UNUSABLE_PARAMETERS: AddressFault = {
+  reason: "Invalid",
+  message: "the parameters of the Gateway or its class cannot be used.",
+};
 
 const NO_PORT: AddressFault = {
   reason: "Pending",

@@ -10,6 +10,7 @@ import { FIELD_MANAGER } from "../../kube/client.ts";
 import { isAlike } from "../../kube/likeness.ts";
 import type { KubeObject } from "../../kube/types.ts";
 import type { PlannedSlice } from "./endpoint_slices.ts";
+import type { AddressFault } from "./plan.ts";
 import type { OwnedMeta, PlannedService } from "./service_object.ts";
 
 export type Difference =
@@ -38,7 +39,9 @@ export function serviceDifference(wanted: PlannedService, live: KubeObject): Dif
   if (mustBeNew(wanted, spec)) return { kind: "recreate" };
   const { ports, ...fields } = wanted.spec;
   const changed: Record<string, unknown> = {};
+  const isClassFixed = hasFixedClass(wanted, spec);
   for (const [name, value] of Object.entries(fields)) {
+    if (name === "loadBalancerClass" && isClassFixed) continue;
     if (!isAlike(value, fieldOf(spec, name))) changed[name] = value;
   }
   for (const name of EXCLUSIVE) {
@@ -70,10 +73,36 @@ function mustBeNew({ spec: wanted }: PlannedService, live: unknown): boolean {
     return true;
   }
   // Headless: others have made it anew under our name.
-  if (ip === "None") return true;
-  const isBalanced = wanted.type === "LoadBalancer" && fieldOf(live, "type") === "LoadBalancer";
-  return isBalanced &&
-    (wanted.loadBalancerClass ?? null) !== (asText(fieldOf(live, "loadBalancerClass")) ?? null);
+  return ip === "None";
+}
+
+/** The API server changes the class of a load balancer only together with the type. */
+function hasFixedClass({ spec: wanted }: PlannedService, live: unknown): boolean {
+  return wanted.type === "LoadBalancer" && fieldOf(live, "type") === "LoadBalancer";
+}
+
+/**
+ * What the parameters ask for and a Service that is there cannot become; null for nothing. A new Service would
+ * have another address, so it is for users to say when. One without a class that is asked for keeps its class:
+ * clouds write theirs.
+ */
+export function classFault(wanted: PlannedService, live: KubeObject): AddressFault | null {
+  const { namespace, name } = wanted.metadata;
+  const { loadBalancerClass } = wanted.spec;
+  const spec = fieldOf(live, "spec");
+  if (loadBalancerClass === undefined || !hasFixedClass(wanted, spec)) return null;
+  const there = asText(fieldOf(spec, "loadBalancerClass"));
+  if (there === loadBalancerClass) return null;
+  return {
+    reason: "Invalid",
+    message:
+      `Service ${namespace}/${name} has ${
+        there === null ? "no loadBalancerClass" : `loadBalancerClass ${there}`
+      }, which Kubernetes does not change to ${loadBalancerClass}; its address stays in use. Delete the ` +
+      `Service for one with a new address, or ${
+        there === null ? "remove loadBalancerClass" : `write ${there}`
+      }.`,
+  };
 }
 
 function metadataPatch(wanted: OwnedMeta, live: KubeObject): Record<string, unknown> {

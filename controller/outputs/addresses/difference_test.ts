@@ -1,9 +1,9 @@
 /** What has to be done for a Service or a slice to be as planned. */
-import { deepEqual } from "node:assert/strict";
+import { deepEqual, equal, match } from "node:assert/strict";
 import { gatewayPlan, type PlanChanges, proxyPod } from "../../../tests/support/gateway_plan.ts";
 import { FIELD_MANAGER } from "../../kube/client.ts";
 import type { KubeObject } from "../../kube/types.ts";
-import { type Difference, serviceDifference, sliceDifference } from "./difference.ts";
+import { classFault, type Difference, serviceDifference, sliceDifference } from "./difference.ts";
 import { plannedSlices } from "./endpoint_slices.ts";
 import { proxyEndpoints } from "./proxy_endpoints.ts";
 import type { AddressFields } from "./requested_addresses.ts";
@@ -135,9 +135,21 @@ const SERVICES: readonly [
     { clusterIP: "10.96.0.50", clusterIPs: ["10.96.0.50"] },
   ],
   [
-    "so does another class of load balancers",
+    "the class of a load balancer stays, and all else changes",
     live({ type: "LoadBalancer", externalTrafficPolicy: "Local", loadBalancerClass: "a" }),
-    { kind: "recreate" },
+    patch({ externalTrafficPolicy: "Cluster" }),
+    {
+      service: {
+        type: "LoadBalancer",
+        loadBalancerClass: "b",
+        externalTrafficPolicy: "Cluster",
+      },
+    },
+  ],
+  [
+    "together with the type, the class changes",
+    live(),
+    patch({ type: "LoadBalancer", externalTrafficPolicy: "Local", loadBalancerClass: "b" }),
     { service: { type: "LoadBalancer", loadBalancerClass: "b" } },
   ],
   ["a headless Service cannot be changed", live({ clusterIP: "None" }), { kind: "recreate" }],
@@ -146,6 +158,31 @@ const SERVICES: readonly [
 for (const [what, there, expected, changes, fields] of SERVICES) {
   Deno.test(`a Service: ${what}`, () => {
     deepEqual(serviceDifference(wanted(changes, fields), there), expected);
+  });
+}
+
+const CLASSES: readonly (readonly [string, string | null, string | undefined, RegExp | null])[] = [
+  ["the same class", "a", "a", null],
+  ["no class is asked for, and a cloud has set one", null, "a", null],
+  ["another class", "b", "a", /has loadBalancerClass a, .* not change to b.* or write a\.$/],
+  [
+    "one where there is none",
+    "b",
+    undefined,
+    /has no loadBalancerClass.* remove loadBalancerClass\.$/,
+  ],
+];
+
+for (const [what, loadBalancerClass, there, says] of CLASSES) {
+  Deno.test(`a class that a load balancer cannot get is named: ${what}`, () => {
+    const type = "LoadBalancer";
+    const fault = classFault(
+      wanted({ service: { type, loadBalancerClass } }),
+      live({ type, loadBalancerClass: there }),
+    );
+    if (says === null) return equal(fault, null);
+    equal(fault?.reason, "Invalid");
+    match(fault!.message, says);
   });
 }
 

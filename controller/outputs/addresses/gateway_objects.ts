@@ -17,7 +17,7 @@ import {
   SERVICES,
 } from "../../kube/types.ts";
 import { portsOf } from "./address_state.ts";
-import { type Difference, serviceDifference, sliceDifference } from "./difference.ts";
+import { classFault, type Difference, serviceDifference, sliceDifference } from "./difference.ts";
 import { type IpFamily, plannedSlices } from "./endpoint_slices.ts";
 import { ownerOf, serviceName } from "./names.ts";
 import type { OwnedObject, OwnedObjects } from "./owned_objects.ts";
@@ -107,16 +107,21 @@ export class GatewayObjects {
 
   async #ensureService(plan: GatewayAddressPlan, run: Run): Promise<void> {
     const { services } = this.#options;
-    const requested = requestedFields(plan.addresses, plan.service.type);
+    const { ports, service } = plan;
     // What is there stays: the address of a Gateway does not go because a change of it is wrong.
-    if (!requested.ok || plan.ports === null || plan.ports.length === 0) return;
-    const planned = plannedService(plan, plan.ports, requested.fields);
+    if (service === null || ports === null || ports.length === 0) return;
+    const requested = requestedFields(plan.addresses, service.type);
+    if (!requested.ok) return;
+    const planned = plannedService({ ...plan, service }, ports, requested.fields);
     await this.#ensureObject({
       resource: SERVICES,
       objects: services,
       planned,
       differenceFrom: (live) => serviceDifference(planned, live),
     }, run);
+    const there = this.#serviceOf(plan);
+    const fault = there === null ? null : classFault(planned, there.object);
+    if (fault !== null) run.faulty(fault);
   }
 
   async #ensureSlices(

@@ -1,11 +1,7 @@
 /**
- * Plans for the addresses of Gateways. In: Gateways as they are translated, their open ports, and flags. Out: a
- * plan for each.
+ * Plans for the addresses of Gateways. In: Gateways as they are translated, and their open ports. Out: a plan
+ * for each.
  */
-import {
-  type ServiceDefaults,
-  serviceSettings,
-} from "../../translate/gateway/objects/parameters.ts";
 import type { GatewayPort, GatewayStatus } from "../../translate/gateway/gateway_translation.ts";
 import type { GatewayAddressPlan } from "./plan.ts";
 
@@ -17,17 +13,13 @@ import type { GatewayAddressPlan } from "./plan.ts";
 export function gatewayPlans(
   gateways: readonly GatewayStatus[],
   openPorts: (gateway: string) => readonly GatewayPort[] | null,
-  defaults: ServiceDefaults,
 ): readonly GatewayAddressPlan[] {
-  const settings = serviceSettings({}, {}, defaults);
-  if (!settings.ok) return [];
-  return gateways.map(({ identity: { ref, key }, uid, className, infrastructure }) => {
+  return gateways.map(({ identity: { ref, key }, uid, className, infrastructure, service }) => {
     const { labels, annotations, addresses } = infrastructure;
     return {
       gateway: { namespace: ref.namespace, name: ref.name, uid, className },
       ports: openPorts(key),
-      ...{ labels, annotations, addresses },
-      service: settings.value,
+      ...{ labels, annotations, addresses, service },
     };
   });
 }

@@ -20,7 +20,8 @@ export interface GatewayAddressPlan {
   readonly annotations: Readonly<Record<string, string>>;
   /** `spec.addresses`. */
   readonly addresses: readonly RequestedAddress[];
-  readonly service: ServiceSettings;
+  /** Null where the parameters cannot be used: then the Service stays as it is, and none is created. */
+  readonly service: ServiceSettings | null;
 }
 
 /** As `status.addresses` has it. */

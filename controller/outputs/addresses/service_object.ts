@@ -5,7 +5,7 @@
  * https://kubernetes.io/docs/reference/kubernetes-api/service-resources/service-v1/
  */
 import { apiVersionOf, type KubeMeta, type KubeObject, SERVICES } from "../../kube/types.ts";
-import type { TrafficPolicy } from "../../translate/gateway/objects/parameters.ts";
+import type { ServiceSettings, TrafficPolicy } from "../../translate/gateway/objects/parameters.ts";
 import { type OwnerReference, ownerReference, ownLabels, portName, serviceName } from "./names.ts";
 import type { GatewayPort } from "../../translate/gateway/gateway_translation.ts";
 import type { GatewayAddressPlan } from "./plan.ts";
@@ -37,9 +37,12 @@ export interface PlannedService extends KubeObject {
   };
 }
 
+/** A plan with parameters that can be used. */
+type PlannedAddress = GatewayAddressPlan & { readonly service: ServiceSettings };
+
 /** @param ports At least one. @param addresses Fields that `spec.addresses` sets. */
 export function plannedService(
-  { gateway, labels, annotations, service }: GatewayAddressPlan,
+  { gateway, labels, annotations, service }: PlannedAddress,
   ports: readonly GatewayPort[],
   addresses: AddressFields,
 ): PlannedService {

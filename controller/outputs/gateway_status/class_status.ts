@@ -10,13 +10,13 @@ import {
   falseCondition,
   trueCondition,
 } from "../../translate/gateway/objects/condition.ts";
-import type { GatewayClassModel } from "../../translate/gateway/objects/gateway_class.ts";
+import type { GatewayClassStatus } from "../../translate/gateway/gateway_parameters.ts";
 import { mergeConditions } from "./conditions.ts";
 import { SUPPORTED_FEATURES } from "./features.ts";
 import { type StatusChange, statusChange } from "./status_change.ts";
 
 export interface WantedClass {
-  readonly model: GatewayClassModel;
+  readonly model: GatewayClassStatus;
   /** `gateway.networking.k8s.io/bundle-version` of the CRDs; null where it is not known. */
   readonly bundleVersion: string | null;
   /** Whether the CRD has `supportedFeatures`: older bundles drop it. */
@@ -36,11 +36,14 @@ export function classChange(
   { model, bundleVersion, showsFeatures }: WantedClass,
   now: number,
 ): StatusChange | null {
-  const { generation } = model;
-  const wanted = [...model.conditions, supportedVersion(bundleVersion)];
+  const { generation, conditions } = model;
+  const isAccepted = conditions.some(({ type, status }) =>
+    type === "Accepted" && status === "True"
+  );
+  const wanted = [...conditions, supportedVersion(bundleVersion)];
   return statusChange(standing, {
     conditions: mergeConditions(fieldOf(standing, "conditions"), { wanted, generation, now }),
-    ...(showsFeatures && model.isAccepted
+    ...(showsFeatures && isAccepted
       ? { supportedFeatures: SUPPORTED_FEATURES.map((name) => ({ name })) }
       : {}),
   });

@@ -1,15 +1,16 @@
 import { deepEqual, equal } from "node:assert/strict";
-import { readGatewayClasses } from "../../translate/gateway/objects/gateway_class.ts";
+import {
+  type Condition,
+  falseCondition,
+  trueCondition,
+} from "../../translate/gateway/objects/condition.ts";
 import { classChange } from "./class_status.ts";
 import { SUPPORTED_FEATURES } from "./features.ts";
 
 const NOW = Date.parse("2026-02-02T00:00:00Z");
 
-function model(spec = {}) {
-  return readGatewayClasses([{
-    metadata: { name: "pingress", generation: 3 },
-    spec: { controllerName: "pingress.io/gateway-controller", ...spec },
-  }]).get("pingress")!;
+function model(condition: Condition = trueCondition("Accepted")) {
+  return { name: "pingress", generation: 3, conditions: [condition] };
 }
 
 const wanted = { model: model(), bundleVersion: null, showsFeatures: true };
@@ -47,7 +48,7 @@ Deno.test("a class shows its features in the order of their names, each once", (
 });
 
 Deno.test("a class that is not accepted, or whose CRD has no such field, shows no features", () => {
-  const refused = model({ parametersRef: { name: "x" } });
+  const refused = model(falseCondition("Accepted", "InvalidParameters", ""));
   for (const other of [{ ...wanted, model: refused }, { ...wanted, showsFeatures: false }]) {
     deepEqual(Object.keys(classChange(undefined, other, NOW)!.fields), ["conditions"]);
   }

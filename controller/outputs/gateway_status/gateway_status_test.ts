@@ -1,3 +1,4 @@
+import { SETTINGS } from "../../../tests/support/gateway_plan.ts";
 import { readInfrastructure } from "../../translate/gateway/objects/infrastructure.ts";
 import { deepEqual, equal } from "node:assert/strict";
 import { trueCondition } from "../../translate/gateway/objects/condition.ts";
@@ -15,6 +16,7 @@ function wanted(routes: Readonly<Record<string, number>>, generation = 1): Wante
       identity: { ref, key: "apps/web", label: "Gateway apps/web", createdAt: 0 },
       uid: "u1",
       infrastructure: readInfrastructure({}),
+      service: SETTINGS,
       ...{ generation, className: "pingress", ports: [] },
       conditions: [trueCondition("Accepted")],
       listeners: Object.entries(routes).map(([name, attachedRoutes]) => ({

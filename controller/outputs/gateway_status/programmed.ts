@@ -72,7 +72,7 @@ function conditionOf(obstacle: Obstacle): Condition | null {
   return obstacle ?? trueCondition(TYPE);
 }
 
-/** Of a Gateway that is not accepted nothing is served. */
+/** Of a Gateway that is not accepted nothing is served, or not as it asks. */
 function refusalOf({ conditions }: GatewayStatus): Condition | null {
   const accepted = conditions.find(({ type }) => type === "Accepted");
   if (accepted === undefined || accepted.status === "True") return null;

@@ -1,3 +1,4 @@
+import { SETTINGS } from "../../../tests/support/gateway_plan.ts";
 import { readInfrastructure } from "../../translate/gateway/objects/infrastructure.ts";
 import { deepEqual } from "node:assert/strict";
 import {
@@ -20,6 +21,7 @@ function gateway(
     identity: { ref, key: "apps/web", label: "Gateway apps/web", createdAt: 0 },
     uid: "u1",
     infrastructure: readInfrastructure({}),
+    service: SETTINGS,
     ...{ generation: 2, className: "pingress", ports: [] },
     conditions: [condition],
     listeners: Object.entries(listeners).map(([name, conditions]) => ({

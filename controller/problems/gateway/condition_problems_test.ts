@@ -7,6 +7,7 @@ import {
   trueCondition,
 } from "../../translate/gateway/objects/condition.ts";
 import { readInfrastructure } from "../../translate/gateway/objects/infrastructure.ts";
+import { SETTINGS } from "../../../tests/support/gateway_plan.ts";
 import { programmedProblems } from "./condition_problems.ts";
 
 const ACCEPTED = trueCondition("Accepted");
@@ -22,6 +23,7 @@ function gateway(second: Condition): GatewayStatus {
     identity: readIdentity("Gateway", { metadata: { namespace: "shop", name: "web" } })!,
     ...{ uid: "", generation: 1, className: "pingress", ports: [] },
     infrastructure: readInfrastructure({}),
+    service: SETTINGS,
     conditions: [ACCEPTED],
     listeners: [listener("a", ACCEPTED), listener("b", second)],
   };

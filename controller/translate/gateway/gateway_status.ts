@@ -8,9 +8,11 @@ import { GATEWAY_API, GATEWAYS } from "../../kube/types.ts";
 import type { ListenerCertificates } from "./certificate_refs.ts";
 import { type Condition, falseCondition, trueCondition } from "./objects/condition.ts";
 import { type ContainerPorts, portKey } from "./container_ports.ts";
+import type { ConfiguredGateway } from "./gateway_parameters.ts";
 import type { GatewayModel } from "./objects/gateway.ts";
 import type { Infrastructure } from "./objects/infrastructure.ts";
 import type { ListenerModel, RouteKind } from "./objects/listener.ts";
+import type { ServiceSettings } from "./objects/parameters.ts";
 import type { Referrer } from "./objects/reference_grant.ts";
 
 export interface GatewayStatus {
@@ -21,10 +23,12 @@ export interface GatewayStatus {
   readonly className: string;
   /** What it asks of its address. */
   readonly infrastructure: Infrastructure;
+  /** What its Service is like; null where its parameters cannot be used. */
+  readonly service: ServiceSettings | null;
   readonly conditions: readonly Condition[];
   /** One for each listener, in their order. */
   readonly listeners: readonly ListenerStatus[];
-  /** Those that are served, by public port; empty for a Gateway that is not accepted. */
+  /** Those that are served, by public port. */
   readonly ports: readonly GatewayPort[];
 }
 
@@ -49,12 +53,12 @@ export function referrerOf({ identity: { ref: { namespace } } }: GatewayModel): 
 
 /** @param certificates Of each of its listeners. */
 export function gatewayStatus(
-  gateway: GatewayModel,
+  gateway: ConfiguredGateway,
   certificates: ReadonlyMap<ListenerModel, ListenerCertificates>,
   containerPorts: ContainerPorts,
   attachedRoutes: (listener: ListenerModel) => number,
 ): GatewayStatus {
-  const { identity, uid, generation, className, infrastructure, refusal } = gateway;
+  const { identity, uid, generation, className, infrastructure, service, refusal } = gateway;
   const listeners = gateway.listeners.map((listener): ListenerStatus => ({
     name: listener.name,
     supportedKinds: listener.supportedKinds,
@@ -67,7 +71,7 @@ export function gatewayStatus(
   }));
   const wrong = listeners.filter(({ conditions: [accepted] }) => accepted.status !== "True");
   return {
-    ...{ identity, uid, generation, className, infrastructure, listeners },
+    ...{ identity, uid, generation, className, infrastructure, service, listeners },
     conditions: [refusal ?? accepted(listeners, wrong)],
     ports: portsOf(gateway, containerPorts),
   };
@@ -110,16 +114,17 @@ export function acceptedCondition(listener: ListenerModel, gateway: GatewayModel
 function withPort(
   condition: Condition,
   { port }: ListenerModel,
-  { identity: { key }, refusal }: GatewayModel,
+  { identity: { key }, isServed }: ConfiguredGateway,
   containerPorts: ContainerPorts,
 ): Condition {
-  const isServed = refusal === null && condition.status === "True";
-  return !isServed || containerPorts.has(portKey(key, port)) ? condition : falseCondition(
-    "Accepted",
-    "PortUnavailable",
-    "no port of --listen-range is free. Remove listeners or Gateways, or start the controller with a " +
-      "larger range.",
-  );
+  return !isServed || condition.status !== "True" || containerPorts.has(portKey(key, port))
+    ? condition
+    : falseCondition(
+      "Accepted",
+      "PortUnavailable",
+      "no port of --listen-range is free. Remove listeners or Gateways, or start the controller with a " +
+        "larger range.",
+    );
 }
 
 function conflictedCondition({ name }: ListenerModel, { conflicts }: GatewayModel): Condition {

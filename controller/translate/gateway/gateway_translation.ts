@@ -3,7 +3,7 @@
  * listeners and routes of a snapshot; and for each class, Gateway and route of ours its conditions, as far
  * as objects alone decide them.
  *
- *     classes ─▶ Gateways ─▶ listeners ─────────────┐
+ *     classes ─▶ Gateways ─▶ parameters ─▶ listeners ─────────────┐
  *     routes ─▶ attachment ─▶ backends by grants ─▶ routes by host and precedence
  */
 import type { PortRange } from "../../../shared/net/port_range.ts";
@@ -22,19 +22,23 @@ import { BackendTlsPolicies } from "./objects/backend_tls_policy.ts";
 import { listenerCertificates, type TlsSecrets } from "./certificate_refs.ts";
 import type { Condition } from "./objects/condition.ts";
 import type { GatewayModel } from "./objects/gateway.ts";
-import type { GatewayClassModel } from "./objects/gateway_class.ts";
 import {
   acceptedCondition,
   type GatewayStatus,
   gatewayStatus,
   referrerOf,
 } from "./gateway_status.ts";
+import {
+  type GatewayClassStatus,
+  GatewayParameters,
+  type ParameterContext,
+} from "./gateway_parameters.ts";
 import type { GatewayReaders } from "./gateway_readers.ts";
 import { type HttpRouteModel, resolvedRefsOf, rulesConditions } from "./objects/http_route.ts";
 import { HTTP_ROUTE, type ListenerModel } from "./objects/listener.ts";
 import { type ListenerSetStatus, listenerSetStatuses } from "./objects/listener_set.ts";
 import { ReferenceGrants } from "./objects/reference_grant.ts";
-import { serveListeners } from "./served_listeners.ts";
+import { publishedGateways, serveListeners } from "./served_listeners.ts";
 import { type AttachedRoute, serveRoutes } from "./served_routes.ts";
 
 export type { GatewayPort, GatewayStatus, ListenerStatus } from "./gateway_status.ts";
@@ -50,7 +54,7 @@ export interface GatewayObjects {
 }
 
 /** What is known of the objects of other stages, and of what was published. */
-export interface GatewayContext {
+export interface GatewayContext extends Omit<ParameterContext, "publishedGateways"> {
   readonly services: ServicePorts;
   readonly upstreams: ServiceUpstreams;
   readonly secrets: TlsSecrets;
@@ -63,7 +67,7 @@ export interface GatewayContext {
 
 export interface GatewayTranslation {
   /** Sorted by name. */
-  readonly classes: readonly GatewayClassModel[];
+  readonly classes: readonly GatewayClassStatus[];
   /** The oldest first. */
   readonly gateways: readonly GatewayStatus[];
   /** The oldest first; those without a parent of ours are left out. */
@@ -103,9 +107,12 @@ export function translateGatewayApi(
 ): GatewayTranslation {
   const { secrets, published, listenRange } = context;
   const grants = new ReferenceGrants(objects.grants);
-  const classes = readers.classes(objects.classes);
+  const parameters = new GatewayParameters(readers.classes(objects.classes), {
+    ...context,
+    publishedGateways: publishedGateways(published),
+  });
   const gateways = objects.gateways.flatMap((object) => readers.gateway(object) ?? [])
-    .filter(({ className }) => classes.get(className)?.isAccepted)
+    .flatMap((gateway) => parameters.configure(gateway) ?? [])
     .sort((a, b) => compareAge(a.identity, b.identity));
   const routes = objects.routes.flatMap((object) => readers.route(object) ?? [])
     .sort((a, b) => compareAge(a.identity, b.identity));
@@ -122,7 +129,7 @@ export function translateGatewayApi(
   const { listeners, ids, containerPorts } = serveListeners(
     gateways,
     (listener, gateway) =>
-      gateway.refusal === null && acceptedCondition(listener, gateway).status === "True",
+      gateway.isServed && acceptedCondition(listener, gateway).status === "True",
     (listener) => {
       const shown = listenerTls.get(listener)!.certificates;
       for (const certificate of shown) certificates.set(certificate.id, certificate);
@@ -132,7 +139,7 @@ export function translateGatewayApi(
     listenRange,
   );
   return {
-    classes: [...classes.values()].sort((a, b) => compareText(a.name, b.name)),
+    classes: parameters.classes.toSorted((a, b) => compareText(a.name, b.name)),
     gateways: gateways.map((gateway) =>
       gatewayStatus(gateway, listenerTls, containerPorts, (one) => attachments.count(one))
     ),

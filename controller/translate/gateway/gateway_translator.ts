@@ -3,13 +3,15 @@
  * stages know. Out: what `translateGatewayApi` gives for them; the very same as before where nothing has
  * changed that it is made of.
  */
-import type { PortRange } from "../../../shared/net/port_range.ts";
+import { DEFAULT_LISTEN_RANGE, type PortRange } from "../../../shared/net/port_range.ts";
 import type { Snapshot } from "../../../shared/snapshot/types.ts";
 import { isSameList, LastResult } from "../../base/memo.ts";
+import { isAlike } from "../../kube/likeness.ts";
 import type { Resources } from "../../kube/resources.ts";
 import type { BackendResolver } from "../backends/backend.ts";
 import type { ServiceModel } from "../backends/service.ts";
 import type { CertificateSources, SecretModel } from "../certificates/certificate_source.ts";
+import { configMapLookup } from "./gateway_parameters.ts";
 import type { GatewayReaders } from "./gateway_readers.ts";
 import {
   type GatewayParts,
@@ -17,12 +19,24 @@ import {
   translateGatewayApi,
 } from "./gateway_translation.ts";
 import { publishedParts } from "./published_parts.ts";
+import type { ServiceDefaults } from "./objects/parameters.ts";
 import { namespaceLabels, servicePorts, tlsSecrets, UsedUpstreams } from "./lookups.ts";
 
 export interface GatewayOptions {
   /** Of container ports for listeners. */
   readonly listenRange: PortRange;
+  /** Where ConfigMaps of GatewayClasses are: the controller's own. */
+  readonly namespace: string;
+  /** What Services of Gateways are like where no parameter says otherwise. */
+  readonly service: ServiceDefaults;
 }
+
+/** Those of a controller without flags. */
+export const DEFAULT_GATEWAY_OPTIONS: GatewayOptions = {
+  listenRange: DEFAULT_LISTEN_RANGE,
+  namespace: "pingress-system",
+  service: { type: "LoadBalancer", loadBalancerClass: null, annotations: {} },
+};
 
 /** What other stages of the same translation know. */
 export interface GatewayStages {
@@ -41,7 +55,8 @@ interface Inputs {
   readonly secrets: GatewayStages["secrets"];
   /** Listeners with their container ports. */
   readonly published: string;
-  readonly range: PortRange;
+  readonly unreadConfigMaps: readonly string[];
+  readonly options: GatewayOptions;
 }
 
 export class GatewayTranslator {
@@ -56,7 +71,7 @@ export class GatewayTranslator {
   /** Without a translation where the objects are not known yet: then what was published stays. */
   translate(
     resources: Resources,
-    { listenRange }: GatewayOptions,
+    options: GatewayOptions,
     stages: GatewayStages,
   ): { readonly translation: GatewayTranslation | null; readonly parts: GatewayParts } {
     this.#used?.release(stages.backends);
@@ -66,13 +81,13 @@ export class GatewayTranslator {
       const parts = published === null ? NO_PARTS : publishedParts(published, upstreams);
       return { translation: null, parts };
     }
-    const translation = this.#translate(resources, { listenRange }, stages);
+    const translation = this.#translate(resources, options, stages);
     return { translation, parts: translation.parts };
   }
 
   #translate(
     resources: Resources,
-    { listenRange }: GatewayOptions,
+    options: GatewayOptions,
     { backends, services, secrets, sources, published }: GatewayStages,
   ): GatewayTranslation {
     const {
@@ -84,6 +99,7 @@ export class GatewayTranslator {
       listenerSets,
     } = resources;
     const namespaces = resources.namespaces ?? null;
+    const { gatewayConfigMaps: configMaps = [], unreadConfigMaps = [] } = resources;
     const objects = {
       classes: gatewayClasses ?? [],
       gateways: gateways ?? [],
@@ -94,8 +110,8 @@ export class GatewayTranslator {
     };
     const listeners = published?.listeners ?? [];
     const inputs: Inputs = {
-      lists: [...Object.values(objects), namespaces ?? []],
-      ...{ services, secrets, range: listenRange },
+      lists: [...Object.values(objects), namespaces ?? [], configMaps],
+      ...{ services, secrets, unreadConfigMaps, options },
       published: JSON.stringify(listeners.map(({ id, port, socket }) => [id, port, socket])),
     };
     const before = this.#last.recall((last) => isSameInputs(last, inputs));
@@ -108,7 +124,8 @@ export class GatewayTranslator {
     return this.#last.keep(
       inputs,
       translateGatewayApi(objects, {
-        ...{ upstreams, listenRange, published: listeners },
+        ...{ upstreams, published: listeners, ...options },
+        configMaps: configMapLookup(configMaps, unreadConfigMaps),
         services: servicePorts(services),
         secrets: tlsSecrets(secrets, sources),
         namespaces: namespaceLabels(namespaces),
@@ -119,6 +136,6 @@ export class GatewayTranslator {
 
 function isSameInputs(a: Inputs, b: Inputs): boolean {
   return a.services === b.services && a.secrets === b.secrets && a.published === b.published &&
-    a.range.from === b.range.from && a.range.to === b.range.to &&
+    isAlike(a.options, b.options) && isSameList(a.unreadConfigMaps, b.unreadConfigMaps) &&
     a.lists.every((list, i) => isSameList(list, b.lists[i]));
 }

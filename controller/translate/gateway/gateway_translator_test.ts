@@ -1,16 +1,15 @@
 /** Gateway API from one translation to the next, beside Ingresses. */
 import assert from "node:assert/strict";
-import { DEFAULT_LISTEN_RANGE } from "../../../shared/net/port_range.ts";
 import type { Snapshot } from "../../../shared/snapshot/types.ts";
 import type { Resources } from "../../kube/resources.ts";
-import { type Translation, Translator } from "../translator.ts";
+import { DEFAULT_GATEWAY_OPTIONS, type Translation, Translator } from "../translator.ts";
 import { TRANSLATE_OPTIONS } from "../../../tests/support/translate_options.ts";
 
 const OPTIONS = {
   ...TRANSLATE_OPTIONS,
   controllerNames: [],
   hostOwnership: "shared",
-  gateway: { listenRange: DEFAULT_LISTEN_RANGE },
+  gateway: DEFAULT_GATEWAY_OPTIONS,
 } as const;
 
 const CLASS = {

@@ -21,7 +21,7 @@ export function secretsOfGateways(
   const grants = new ReferenceGrants(referenceGrants ?? []);
   return gateways.flatMap((object) => {
     const gateway = readers.gateway(object);
-    if (gateway === null || !classes.get(gateway.className)?.isAccepted) return [];
+    if (gateway === null || !classes.has(gateway.className)) return [];
     const from = referrerOf(gateway);
     return gateway.listeners.flatMap(({ certificates }) =>
       certificates.flatMap((reference) =>

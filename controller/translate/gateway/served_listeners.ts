@@ -1,5 +1,5 @@
 /**
- * Listeners as proxies get them. In: the Gateways that are accepted, the oldest first. Out: the listeners of a
+ * Listeners as proxies get them. In: the Gateways of our classes, the oldest first. Out: the listeners of a
  * snapshot with their container ports and certificates, and which of the Gateways' listeners have none as the
  * range of ports is full.
  */
@@ -24,9 +24,9 @@ export interface ServedListeners {
  * @param certificatesOf Of a listener of HTTPS: those to show; none where one of them cannot be used, so that
  *   handshakes for its names are refused.
  */
-export function serveListeners(
-  gateways: readonly GatewayModel[],
-  isAccepted: (listener: ListenerModel, gateway: GatewayModel) => boolean,
+export function serveListeners<G extends GatewayModel>(
+  gateways: readonly G[],
+  isAccepted: (listener: ListenerModel, gateway: G) => boolean,
   certificatesOf: (listener: ListenerModel) => readonly Certificate[],
   published: readonly Listener[],
   range: PortRange,
@@ -85,4 +85,9 @@ function publishedPorts(published: readonly Listener[]): ContainerPorts {
       ? [[portKey(gateway, port), containerPort] as const]
       : [];
   }));
+}
+
+/** Keys of Gateways with listeners that are published. */
+export function publishedGateways(published: readonly Listener[]): ReadonlySet<string> {
+  return new Set(published.map(({ id }) => gatewayOf(id)));
 }

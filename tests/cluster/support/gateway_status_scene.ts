@@ -351,7 +351,8 @@ export class StatusReplica {
       Number(fieldOf(fieldOf(object, "metadata"), "generation"));
     return {
       classes: readGatewayClasses(gatewayClasses ?? []).values().toArray()
-        .filter(({ name }) => name === this.#namespace),
+        .filter(({ name }) => name === this.#namespace)
+        .map(({ name, generation }) => ({ name, generation, conditions: [accepted[0]] })),
       gateways: ours.map((object) => {
         const name = fieldOf(fieldOf(object, "metadata"), "name");
         const attached = routes.filter((route) =>

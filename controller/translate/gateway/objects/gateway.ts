@@ -22,7 +22,7 @@ export interface GatewayModel {
   readonly listeners: readonly ListenerModel[];
   /** By name of the listener, why it is in conflict with another one. */
   readonly conflicts: ReadonlyMap<string, Conflict>;
-  /** Why the Gateway is not accepted, whatever its listeners; null where it is. */
+  /** Why the Gateway is not accepted, whatever its listeners and parameters; null where it is. */
   readonly refusal: Condition | null;
   /** Why none of its HTTPS listeners is served; null where they are. */
   readonly httpsRefusal: Condition | null;
@@ -68,13 +68,6 @@ function refusalOf(spec: unknown): Condition | null {
       "Accepted",
       "UnsupportedAddress",
       `addresses of type ${quote(type)} are not supported. Write IPAddress or Hostname.`,
-    );
-  }
-  if (!isAbsent(fieldOf(fieldOf(spec, "infrastructure"), "parametersRef"))) {
-    return falseCondition(
-      "Accepted",
-      "InvalidParameters",
-      "spec.infrastructure.parametersRef is not supported. Remove it.",
     );
   }
   return null;

@@ -1,9 +1,8 @@
 /**
- * GatewayClasses. In: objects of unknown shape. Out: those that name this controller, each with its
- * conditions; Gateways of the accepted ones are served.
+ * GatewayClasses. In: objects of unknown shape. Out: those that name this controller. Gateways of the ones
+ * whose parameters can be used are served; see `gateway_parameters.ts`.
  */
-import { asText, fieldOf, isAbsent } from "../../../base/json.ts";
-import { type Condition, falseCondition, trueCondition } from "./condition.ts";
+import { asText, fieldOf } from "../../../base/json.ts";
 import { generationOf } from "./generation.ts";
 
 /** `spec.controllerName` of our classes. */
@@ -12,8 +11,8 @@ export const GATEWAY_CONTROLLER = "pingress.io/gateway-controller";
 export interface GatewayClassModel {
   readonly name: string;
   readonly generation: number;
-  readonly isAccepted: boolean;
-  readonly conditions: readonly Condition[];
+  /** Of unknown shape; undefined for none. */
+  readonly parametersRef: unknown;
 }
 
 /** By name. */
@@ -25,21 +24,8 @@ export function readGatewayClasses(
     const name = asText(fieldOf(fieldOf(object, "metadata"), "name"));
     const spec = fieldOf(object, "spec");
     if (name === null || fieldOf(spec, "controllerName") !== GATEWAY_CONTROLLER) continue;
-    const hasParameters = !isAbsent(fieldOf(spec, "parametersRef"));
-    classes.set(name, {
-      name,
-      generation: generationOf(object),
-      isAccepted: !hasParameters,
-      conditions: [
-        hasParameters
-          ? falseCondition(
-            "Accepted",
-            "InvalidParameters",
-            "spec.parametersRef is not supported. Remove it.",
-          )
-          : trueCondition("Accepted"),
-      ],
-    });
+    const generation = generationOf(object);
+    classes.set(name, { name, generation, parametersRef: fieldOf(spec, "parametersRef") });
   }
   return classes;
 }

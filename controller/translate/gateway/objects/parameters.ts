@@ -5,7 +5,8 @@
  * https://gateway-api.sigs.k8s.io/geps/gep-1867/
  */
 import { CidrList } from "../../../../shared/net/cidr.ts";
-import { asObject, isAbsent, quote } from "../../../base/json.ts";
+import type { ObjectRef } from "../../../../shared/problem.ts";
+import { isAbsent, quote } from "../../../base/json.ts";
 import { isQualifiedName } from "../../../base/names.ts";
 import { CONFIG_MAPS } from "../../../kube/types.ts";
 import { type Condition, falseCondition } from "./condition.ts";
@@ -46,9 +47,15 @@ export type Reading<T> =
   /** `Accepted` False, `InvalidParameters`. */
   | { readonly ok: false; readonly condition: Condition };
 
+/** A ConfigMap that a reference leads to. */
+export type FoundConfigMap =
+  | { readonly kind: "found"; readonly data: Readonly<Record<string, unknown>> }
+  | { readonly kind: "missing" }
+  /** Why it cannot be used: a clause, and the remedy without the last full stop. */
+  | { readonly kind: "unusable"; readonly fault: string };
+
 export interface ConfigMapLookup {
-  /** `data` of a ConfigMap, of unknown shape; undefined where there is none. */
-  dataOf(namespace: string, name: string): unknown;
+  find(namespace: string, name: string): FoundConfigMap;
 }
 
 /** What the value says, or what has to be written in its place. */
@@ -88,6 +95,9 @@ const KEYS: Readonly<Record<string, KeyReader>> = {
   allowedSourceRanges: readSourceRanges,
 };
 
+/** In the order of messages. */
+export const PARAMETER_KEYS: readonly string[] = Object.keys(KEYS);
+
 /**
  * @param ref Of a class or of `spec.infrastructure`; absent for none.
  * @param field Its path, for messages: `spec.infrastructure.parametersRef`.
@@ -111,11 +121,20 @@ export function readParameters(
       `${field} names ConfigMap ${name}. Write one of namespace ${namespace}.`,
     );
   }
-  const data = configMaps.dataOf(namespace, reference.name);
-  if (data === undefined) {
-    return invalid(`ConfigMap ${name}, which ${field} names, does not exist. Create it.`);
+  const found = configMaps.find(namespace, reference.name);
+  const which = `ConfigMap ${name}, which ${field} names,`;
+  switch (found.kind) {
+    case "found":
+      return readData(found.data, name);
+    case "missing":
+      return invalid(`${which} does not exist. Create it.`, {
+        kind: CONFIG_MAPS.kind,
+        namespace,
+        name: reference.name,
+      });
+    case "unusable":
+      return invalid(`${which} ${found.fault}.`);
   }
-  return readData(asObject(data) ?? {}, name);
 }
 
 /** The keys of a ConfigMap. @param name `namespace/name`, for messages. */
@@ -128,7 +147,7 @@ function readData(
     if (!Object.hasOwn(KEYS, key)) {
       return invalid(
         `ConfigMap ${name} has the unknown key ${quote(key)}. Remove it; the known ones are ` +
-          `${Object.keys(KEYS).join(", ")}.`,
+          `${PARAMETER_KEYS.join(", ")}.`,
       );
     }
     const read = typeof text === "string" ? KEYS[key](text.trim()) : "Write text";
@@ -217,8 +236,11 @@ function readSourceRanges(text: string): AddressParameters | string {
     : "Write networks such as 192.0.2.0/24 between commas";
 }
 
-function invalid(message: string): { readonly ok: false; readonly condition: Condition } {
-  return { ok: false, condition: falseCondition("Accepted", "InvalidParameters", message) };
+function invalid(
+  message: string,
+  absent?: ObjectRef,
+): { readonly ok: false; readonly condition: Condition } {
+  return { ok: false, condition: falseCondition("Accepted", "InvalidParameters", message, absent) };
 }
 
 /** `a, b or c`. */

@@ -1,8 +1,9 @@
 /** ConfigMaps with parameters of classes and Gateways. */
-import { deepEqual, equal, match } from "node:assert/strict";
+import { deepEqual, equal, match, ok } from "node:assert/strict";
 import {
   type AddressParameters,
   type ConfigMapLookup,
+  PARAMETER_KEYS,
   readParameters,
   type ServiceDefaults,
   serviceSettings,
@@ -11,13 +12,18 @@ import {
 const FIELD = "spec.infrastructure.parametersRef";
 const REF = { group: "", kind: "ConfigMap", name: "gateway" };
 
-function withData(data: unknown): ConfigMapLookup {
+type Data = Readonly<Record<string, unknown>> | undefined;
+
+function withData(data: Data): ConfigMapLookup {
   return {
-    dataOf: (namespace, name) => namespace === "shop" && name === "gateway" ? data : undefined,
+    find: (namespace, name) =>
+      data !== undefined && namespace === "shop" && name === "gateway"
+        ? { kind: "found", data }
+        : { kind: "missing" },
   };
 }
 
-function read(data: unknown, ref: unknown = REF) {
+function read(data: Data, ref: unknown = REF) {
   return readParameters(ref, FIELD, "shop", withData(data));
 }
 
@@ -48,7 +54,7 @@ Deno.test("no reference is no parameters", () => {
   deepEqual(read({}, null), { ok: true, value: {} });
 });
 
-const WRONG: readonly [what: string, data: unknown, ref: unknown, says: RegExp][] = [
+const WRONG: readonly [what: string, data: Data, ref: unknown, says: RegExp][] = [
   ["another kind", {}, { ...REF, kind: "Secret" }, /parametersRef does not name a ConfigMap/],
   ["another group", {}, { ...REF, group: "example.com" }, /does not name a ConfigMap/],
   ["no name", {}, { group: "", kind: "ConfigMap" }, /does not name a ConfigMap/],
@@ -130,4 +136,26 @@ Deno.test("a Gateway cannot replace the limit of sources that its class sets", (
     DEFAULTS,
   );
   match(settings.ok ? "" : settings.condition.message, /set by the parameters of the GatewayClass/);
+});
+
+const PAGE = new URL("../../../../docs/gateway-addresses.md", import.meta.url);
+
+Deno.test("docs/gateway-addresses.md has all keys, each with values that are read", () => {
+  const [, section] = Deno.readTextFileSync(PAGE).split("\n## Parameters\n");
+  const [table] = section.split("\n```yaml");
+  const rows = [...table.matchAll(/^\| `(\w+)` +\| ([^|]+) \|/gm)];
+  deepEqual(rows.map(([, key]) => key), PARAMETER_KEYS);
+  for (const [, key, values] of rows) {
+    const written = [...values.matchAll(/`([^`]+)`/g)].map(([, value]) => value);
+    ok(written.length > 0, key);
+    for (const value of written) equal(read({ [key]: value }).ok, true, `${key}: ${value}`);
+  }
+  // Words of the API that are missing there.
+  for (const key of ["serviceType", "externalTrafficPolicy", "ipFamilyPolicy"]) {
+    const reading = read({ [key]: "" });
+    const listed = reading.ok ? "" : reading.condition.message.split("Write ")[1];
+    for (const [value] of listed.matchAll(/\w+(?=,| or|\.)/g)) {
+      ok(rows.some(([row]) => row.includes(`\`${key}\``) && row.includes(value)), value);
+    }
+  }
 });
