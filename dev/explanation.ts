@@ -144,9 +144,8 @@ function onListener(
   choice: ChosenAddress,
 ): string[] {
   if (choice.kind === "listener") {
-    const { snapshot } = question.plan;
     const describe = (origin: Origin) => describeOrigin(question, origin);
-    return [lines(listenerLines(choice, snapshot, question.url.host, describe))];
+    return [lines(listenerLines(choice, question.plan, question.url.host, describe))];
   }
   const others = choice.others.map((other) =>
     `Gateway ${other} takes this URL, too, at its own address: add --gateway ${other}`

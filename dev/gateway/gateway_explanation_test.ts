@@ -83,6 +83,7 @@ const CASES: readonly (readonly [string, string, boolean, readonly RegExp[]])[] 
       /\nGateway: default\/web, listener example \(port 80, host \*\.example\.com\)\n/,
       /\n {2}deno task dev: http:\/\/127\.0\.0\.1:10\d{3}, /,
       /\n {2}from Gateway default\/web, spec\.listeners\[1\] \(a\.yaml:8:7\)\n/,
+      /\n {2}in a cluster: Service default\/web-pingress of type LoadBalancer: a cloud creates, and charges for, a load balancer for each Gateway\n/,
       /\n {2}not listener any: it is for any host, which is less specific than \*\.example\.com\n/,
       /\nRoute: default\/shop 3\.0 shop\.example\.com\n {2}forwards to default\/api:80\n/,
       /\n {2}from HTTPRoute default\/shop, spec\.rules\[3\]\.matches\[0\] \(a\.yaml:27:17\)\n/,
