@@ -277,7 +277,7 @@ export const WORKLOAD_OPTIONS = defineOptions({
     choices: SERVICE_TYPES,
     default: "LoadBalancer",
     group: "The proxies",
-    help: "Type of the Service of --backend LoadBalancer.",
+    help: "Type of the Service of --backend LoadBalancer, and of Services of Gateways.",
   },
   serviceAnnotation: {
     type: "string",
@@ -285,13 +285,16 @@ export const WORKLOAD_OPTIONS = defineOptions({
     repeatable: true,
     check: (value) => parseAnnotation(value) === null ? "an annotation like example.com/a=b" : null,
     group: "The proxies",
-    help: "Annotation of the Service of --backend LoadBalancer, for the cloud provider.",
+    help:
+      "Annotation of the Service of --backend LoadBalancer, and of Services of Gateways, for the " +
+      "cloud provider.",
   },
   loadBalancerClass: {
     type: "string",
     value: "CLASS",
     group: "The proxies",
-    help: "spec.loadBalancerClass of the Service of --backend LoadBalancer.",
+    help: "spec.loadBalancerClass of the Service of --backend LoadBalancer, and of Services of " +
+      "Gateways.",
   },
   proxyPriorityClass: {
     type: "string",

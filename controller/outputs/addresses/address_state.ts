@@ -80,7 +80,8 @@ function addressFault(
       reason: "AddressNotAssigned",
       message: isBalanced
         ? `no load balancer has assigned an address to Service ${namespace}/${name} yet. Where the cluster ` +
-          "has none, start the controller with --service-type ClusterIP."
+          "has none, write serviceType ClusterIP into the parameters of the Gateway or its class, or " +
+          "start the controller with --service-type ClusterIP."
         : `Service ${namespace}/${name} has no address yet.`,
     };
   }
