@@ -1,9 +1,11 @@
 /**
  * Findings about objects of Gateway API. In: a folder. Out: each Gateway, class and route with a finding for
  * every condition that says something is not served as it is written, whose reason is the finding's
- * rule; and what is not checked: objects of other controllers, and Secrets that are in no file. Pure.
+ * rule; and what is not checked: objects of other controllers, and Secrets and ConfigMaps that are
+ * in no file. Pure.
  */
 import type { Resources, Service } from "../../controller/kube/resources.ts";
+import { CONFIG_MAPS, SECRETS } from "../../controller/kube/types.ts";
 import type { ConditionProblem } from "../../controller/problems/gateway/condition_problems.ts";
 import {
   type Clock,
@@ -107,9 +109,12 @@ function assumedBackends(resources: Resources): Service[] {
   });
 }
 
-/** Warnings are about objects of others; Secrets are seldom in the folder. */
+/** Kinds that may be in the cluster alone. */
+const SELDOM_IN_FILES: readonly (string | undefined)[] = [SECRETS.kind, CONFIG_MAPS.kind];
+
+/** Warnings are about objects of others. */
 function isChecked({ severity, absent }: ConditionProblem): boolean {
-  return severity === "error" && absent?.kind !== "Secret";
+  return severity === "error" && !SELDOM_IN_FILES.includes(absent?.kind);
 }
 
 function findingOf({ object, field, reason, message, remedy }: Problem, input: LintInput): Finding {

@@ -73,6 +73,25 @@ Deno.test("Secrets and Gateways in no file are not checked, and do not fail", ()
   assert.equal(exitCode(result, "DIFFERS"), 0);
 });
 
+const PARAMETERS = 'infrastructure: { parametersRef: { group: "", kind: ConfigMap, name: web } }';
+const WITH_PARAMETERS = GATEWAY.replace("listeners:", `${PARAMETERS}, listeners:`);
+
+Deno.test("a ConfigMap with parameters is not checked if it is in no file", () => {
+  const result = lintTexts({ "a.yaml": WITH_PARAMETERS + route(`{ ${TO_WEB} }`) });
+  assert.deepEqual(result.gatewayApi, []);
+  assert.deepEqual(result.notChecked.map(({ message }) => message), [
+    "Gateway default/web is not checked: ConfigMap default/web, which " +
+    "spec.infrastructure.parametersRef names, does not exist",
+  ]);
+});
+
+Deno.test("a wrong key of parameters has a finding at the Gateway", () => {
+  const configMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: { name: web }\ndata: { typ: x }\n";
+  assert.deepEqual(findings(`${WITH_PARAMETERS}${route(`{ ${TO_WEB} }`)}---\n${configMap}`), [
+    "Gateway default/web  gateway/InvalidParameters",
+  ]);
+});
+
 Deno.test("a rule that is not served as written fails with --fail-on breaks", () => {
   const result = lintTexts({ "a.yaml": GATEWAY + route(`{ retry: {}, ${TO_WEB} }`) });
   assert.equal(exitCode(result, "OPENS"), 0);
