@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { type Translate, translateOrQuarantine } from "./quarantine.ts";
 import type { Ingress, Resources } from "../kube/resources.ts";
 import { translate, type TranslateOptions } from "../translate/translator.ts";
+import { DEFAULT_GATEWAY_OPTIONS } from "../translate/gateway/gateway_translator.ts";
 import { TRANSLATE_OPTIONS } from "../../tests/support/translate_options.ts";
 
 const OPTIONS: TranslateOptions = {
@@ -186,7 +187,7 @@ Deno.test("a namespace with hundreds of failing objects holds up no other", () =
   assert.equal(left.length, 300);
 });
 
-const GATEWAY_OPTIONS = { ...OPTIONS, gateway: { listenRange: { from: 10000, to: 10009 } } };
+const GATEWAY_OPTIONS = { ...OPTIONS, gateway: DEFAULT_GATEWAY_OPTIONS };
 
 function withGateways(...names: string[]): Resources {
   return {
