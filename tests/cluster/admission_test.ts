@@ -85,6 +85,13 @@ function inContext(change: JsonObject): (spec: JsonObject) => JsonObject {
   };
 }
 
+function inPodContext(change: JsonObject): (spec: JsonObject) => JsonObject {
+  return (spec) => ({
+    ...spec,
+    securityContext: { ...spec.securityContext as JsonObject, ...change },
+  });
+}
+
 /** As the controller would; nothing is kept. */
 async function write(
   cluster: TestCluster,
@@ -152,6 +159,11 @@ const FORBIDDEN: readonly [what: string, change: (spec: JsonObject) => JsonObjec
       inContainer({ securityContext: null }),
       /allowPrivilegeEscalation/,
     ],
+    [
+      "capabilities that are not dropped",
+      inContext({ capabilities: null }),
+      /drop the capabilities ALL/,
+    ],
     ["a capability", inContext({ capabilities: { add: ["SYS_ADMIN"] } }), /no capability/],
     ["user 0", inContext({ runAsUser: 0 }), /user 0/],
     ["runAsNonRoot false", inContext({ runAsNonRoot: false }), /runAsNonRoot/],
@@ -161,6 +173,20 @@ const FORBIDDEN: readonly [what: string, change: (spec: JsonObject) => JsonObjec
       /runAsNonRoot/,
     ],
     ["no seccomp", inContext({ seccompProfile: { type: "Unconfined" } }), /seccomp/],
+    ["no seccomp profile", inPodContext({ seccompProfile: null }), /seccomp/],
+    ["no AppArmor", inContext({ appArmorProfile: { type: "Unconfined" } }), /AppArmor/],
+    [
+      "no AppArmor in the pod",
+      inPodContext({ appArmorProfile: { type: "Unconfined" } }),
+      /AppArmor/,
+    ],
+    ["another SELinux type", inContext({ seLinuxOptions: { type: "spc_t" } }), /SELinux/],
+    ["an SELinux user", inPodContext({ seLinuxOptions: { user: "system_u" } }), /SELinux/],
+    [
+      "an unsafe sysctl",
+      inPodContext({ sysctls: [{ name: "kernel.msgmax", value: "1" }] }),
+      /sysctls/,
+    ],
     [
       "another image",
       inContainer({ image: "ghcr.io/pingress-evil/proxy:1" }),
@@ -185,7 +211,7 @@ const FORBIDDEN: readonly [what: string, change: (spec: JsonObject) => JsonObjec
         initContainers: [{
           name: "first",
           image: "example.com/first",
-          securityContext: { allowPrivilegeEscalation: false },
+          securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } },
         }],
       }),
       /images of proxies/,
@@ -214,6 +240,22 @@ policyTest(
     }
   },
 );
+
+policyTest("without an account, proxies get no token of another one", async (cluster) => {
+  const object = workload({ ...HOST_PORT, stream: false });
+  const token = { name: "token", projected: { sources: [{ serviceAccountToken: { path: "t" } }] } };
+  const withToken: [string, (spec: JsonObject) => JsonObject][] = [
+    ["a mounted token", (spec) => ({ ...spec, automountServiceAccountToken: true })],
+    ["a projected one", (spec) => ({ ...spec, volumes: [...spec.volumes as JsonObject[], token] })],
+    ["the account default", (spec) => ({ ...spec, serviceAccountName: "default" })],
+  ];
+  equal((await write(cluster, object)).code, 0);
+  for (const [what, change] of withToken) {
+    const { code, stderr } = await write(cluster, withPod(object, change));
+    equal(code, 1, what);
+    match(stderr, /no account but pingress-proxy-server/, what);
+  }
+});
 
 policyTest("administrators may write anything", async (cluster) => {
   const object = withPod(workload(), inHostNetwork);
