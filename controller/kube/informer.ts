@@ -56,6 +56,9 @@ export interface InformerStats {
   readonly lastEventAt: number | null;
 }
 
+/** How far a store has got of which nothing is listed. */
+const UNSEEN = { seen: "0", revision: "0" };
+
 const WORST_FIRST: readonly ReflectorState[] = ["stopped", "waiting", "listing", "watching"];
 
 export class Informer<T extends KubeObject> {
@@ -67,6 +70,8 @@ export class Informer<T extends KubeObject> {
   readonly #onSynced: () => void;
   #resource: Resource;
   #reflectors: readonly Reflector<T>[];
+  /** How far the store had got when the version changed, until all is listed in the new one. */
+  #before = UNSEEN;
   readonly #failures: Map<number, ApiError> = new Map();
   readonly #restarts = Object.fromEntries(RESTART_REASONS.map((reason) => [reason, 0])) as Record<
     RestartReason,
@@ -99,7 +104,7 @@ export class Informer<T extends KubeObject> {
    * "0" before the first list. Of several namespaces the newest.
    */
   get seen(): string {
-    return newestRevision(this.#reflectors.map(({ seen }) => seen));
+    return newestRevision([this.#before.seen, ...this.#reflectors.map(({ seen }) => seen)]);
   }
 
   /**
@@ -107,7 +112,8 @@ export class Informer<T extends KubeObject> {
    * namespaces the oldest.
    */
   get revision(): string {
-    return oldestRevision(this.#reflectors.map(({ revision }) => revision));
+    const listed = oldestRevision(this.#reflectors.map(({ revision }) => revision));
+    return newestRevision([this.#before.revision, listed]);
   }
 
   get stats(): InformerStats {
@@ -154,10 +160,13 @@ export class Informer<T extends KubeObject> {
 
   /**
    * Goes on with another version of the API, of which the objects are the same: the store stays as it is
-   * until they have been listed in that version.
+   * until they have been listed in that version, and so does how far it has got: an object has the same
+   * resourceVersion in every version of its API.
    */
   useVersion(version: string): void {
     if (version === this.#resource.version) return;
+    const { seen, revision } = this;
+    this.#before = { seen, revision };
     this.#resource = { ...this.#resource, version };
     const wasRunning = this.#isRunning;
     for (const reflector of this.#reflectors) reflector.stop();
@@ -181,6 +190,7 @@ export class Informer<T extends KubeObject> {
   async reset(): Promise<void> {
     const stopped = this.stop();
     this.#reflectors = this.#newReflectors();
+    this.#before = UNSEEN;
     const hadFailures = this.#forgetFailures();
     this.#store.clear();
     if (hadFailures) this.#tellFailures();
@@ -212,6 +222,7 @@ export class Informer<T extends KubeObject> {
         synced: () => {
           unsynced--;
           if (unsynced > 0) return;
+          this.#before = UNSEEN;
           this.#store.isSynced = true;
           this.#onSynced();
         },

@@ -240,7 +240,9 @@ class Controller {
     const references = new SecretReferences(translator.readers, options);
     const loop = this.#reconciler = new Reconciler({
       epoch,
-      kinds: watches.versioned,
+      kinds: watches.versioned(async (name) =>
+        await this.#discovery?.isServed(name) ?? { ok: true, value: false }
+      ),
       secrets: {
         objects: watches.secrets,
         references: (resources) => references.of(resources),

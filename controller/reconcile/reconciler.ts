@@ -81,6 +81,9 @@ export interface Reconciliation {
 /** For what only the clock changes: a certificate's time may be over while no object changes. */
 const REVIEW_INTERVAL = 10 * 60_000;
 
+/** Milliseconds from a list of Gateway API that failed, and was to confirm a loss, to the next. */
+const GATEWAY_RETRY = 5_000;
+
 /** Milliseconds that the Secrets of the first translation are waited for. */
 const FIRST_SECRET_PATIENCE = 30_000;
 
@@ -153,9 +156,7 @@ export class Reconciler {
    * on. Null where a list failed.
    */
   async confirm(): Promise<Reconciliation | null> {
-    if (!await this.#relist()) return null;
-    const result = await this.#reconcile();
-    return result === null ? null : this.#take(result);
+    return (await this.#confirm())?.result ?? null;
   }
 
   async #run(): Promise<JobOutcome> {
@@ -174,11 +175,15 @@ export class Reconciler {
     }
     const { log } = this.#options;
     log.warn("Many objects are gone at once, listing everything again first", { loss });
-    const confirmed = await this.confirm();
+    const confirmed = await this.#confirm();
     if (confirmed === null) {
       return { kind: "failed", reason: `${loss} would go, and new lists cannot be had` };
     }
-    const isReal = largeLoss(before!, confirmed.snapshot) !== null;
+    if (!confirmed.areGatewaysListed) {
+      log.warn("Gateway API cannot be listed again, its published routes stay", { loss });
+      return { kind: "again", after: GATEWAY_RETRY };
+    }
+    const isReal = largeLoss(before!, confirmed.result.snapshot) !== null;
     log.warn(
       isReal ? "New lists confirm the deletions" : "New lists do not confirm the deletions",
       { loss },
@@ -186,14 +191,27 @@ export class Reconciler {
     return done;
   }
 
-  async #relist(): Promise<boolean> {
+  /** Null where a list failed; one of Gateway API leaves Gateways as they are published, and no more. */
+  async #confirm(): Promise<{ result: Reconciliation; areGatewaysListed: boolean } | null> {
     const { kinds, secrets } = this.#options;
-    const [ofSecrets, ...listed] = await Promise.all(
-      [secrets.objects, ...kinds].map((kind) => kind.relist()),
+    const relist = async (some: readonly WatchedKind[]) => {
+      const listed = await Promise.all(some.map((kind) => kind.relist()));
+      return listed.every(({ ok }) => ok);
+    };
+    const { gateways = [], others = [] } = Object.groupBy(
+      kinds,
+      ({ isOfGateways = false }) => isOfGateways ? "gateways" : "others",
     );
+    const [ofSecrets, areOthersListed, areGatewaysListed] = await Promise.all([
+      secrets.objects.relist(),
+      relist(others),
+      relist(gateways),
+    ]);
     // A Secret that cannot be read stays as it was, so nothing is lost by it.
     const isUnread = !ofSecrets.ok && ofSecrets.error.reason === "Deadline";
-    return (ofSecrets.ok || isUnread) && listed.every(({ ok }) => ok);
+    if (!(ofSecrets.ok || isUnread) || !areOthersListed) return null;
+    const result = await this.#reconcile(areGatewaysListed);
+    return result === null ? null : { result: this.#take(result), areGatewaysListed };
   }
 
   #take(result: Reconciliation): Reconciliation {
@@ -202,7 +220,8 @@ export class Reconciler {
     return result;
   }
 
-  async #reconcile(): Promise<Reconciliation | null> {
+  /** @param areGatewaysListed Else what is published of Gateways stays. */
+  async #reconcile(areGatewaysListed = true): Promise<Reconciliation | null> {
     const started = performance.now();
     const { published, translate, translateOptions, clock, log, onRun } = this.#options;
     const named = this.#options.resources();
@@ -211,16 +230,20 @@ export class Reconciler {
     if (this.#stopping.signal.aborted) return null;
     const resources = this.#options.resources();
     const before = published();
-    const { version, behind } = nextVersion(
+    const { version, behind, blocking, keepsGateways } = nextVersion(
       this.#options.epoch,
       this.#catchUp.seen(before.version),
       before.version,
-      this.#catchUp.claimed,
+      {
+        claimed: this.#catchUp.claimed,
+        isGatewayPending: resources.gatewayIsPending === true || !areGatewaysListed,
+        canKeep: before.snapshot !== null,
+      },
     );
     this.#catchUp.behind(behind, before.version);
     const translation = translateOrQuarantine(
       translate,
-      resources,
+      { ...resources, gatewayIsPending: keepsGateways },
       before.snapshot,
       { ...translateOptions, version, claims: before.claims ?? null },
       clock,
@@ -234,7 +257,11 @@ export class Reconciler {
     const { snapshot, problems, statuses, gateway, claims } = translation;
     const isSame = this.#latest !== null && isSameTable(this.#latest.snapshot, snapshot);
     onRun?.(isSame ? "same" : "changed", milliseconds);
-    return { snapshot, problems, statuses, gateway, claims, behind, served: servedOf(translation) };
+    return {
+      ...{ snapshot, problems, statuses, gateway, claims },
+      behind: blocking,
+      served: servedOf(translation),
+    };
   }
 }
 

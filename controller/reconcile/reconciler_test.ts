@@ -3,6 +3,7 @@ import { silentLogger } from "../../shared/log.ts";
 import type { KubeSecret, Resources } from "../kube/resources.ts";
 import type { WatchedKind } from "./replica_catch_up.ts";
 import { Reconciler, type Reconciliation } from "./reconciler.ts";
+import { DEFAULT_GATEWAY_OPTIONS } from "../translate/gateway/gateway_translator.ts";
 import { Translator } from "../translate/translator.ts";
 import { TRANSLATE_OPTIONS } from "../../tests/support/translate_options.ts";
 
@@ -41,6 +42,62 @@ const RESOURCES: Resources = {
   endpointSlices: [],
   secrets: [SECRET],
 };
+
+/** A reconciler of kinds that can be listed anew or not. */
+function confirming(areOthersListed: boolean, areGatewaysListed: boolean): Reconciler {
+  const translator = new Translator();
+  const kind = (kind: string, isListed: boolean, isOfGateways: boolean): WatchedKind => ({
+    ...still(kind),
+    isOfGateways,
+    relist: () =>
+      Promise.resolve(
+        isListed ? { ok: true } : {
+          ok: false,
+          error: { code: 500, reason: "InternalError", message: "no list", retryAfter: null },
+        },
+      ),
+  });
+  const secrets = kind("Secret", true, false);
+  return new Reconciler({
+    epoch: "uid",
+    kinds: [
+      kind("Ingress", areOthersListed, false),
+      kind("Gateway", true, true),
+      kind("HTTPRoute", areGatewaysListed, true),
+    ],
+    secrets: {
+      objects: { ...secrets, want: () => {}, settled: () => Promise.resolve(true) },
+      references: () => new Set(),
+    },
+    parameters: null,
+    isSynced: () => true,
+    resources: () => RESOURCES,
+    published: () => ({ snapshot: null, version: null, digest: null }),
+    translate: (...inputs) => translator.translate(...inputs),
+    translateOptions: {
+      ...TRANSLATE_OPTIONS,
+      controllerNames: [],
+      gateway: DEFAULT_GATEWAY_OPTIONS,
+    },
+    clock: Date.now,
+    gatherTime: 0,
+    gatherLimit: 0,
+    log: silentLogger,
+    onResult: () => {},
+  });
+}
+
+Deno.test("a loss of Ingresses is confirmed although Gateway API cannot be listed", async () => {
+  const known = confirming(true, true);
+  assert.notEqual((await known.confirm())?.gateway, null);
+  const unknown = confirming(true, false);
+  const result = await unknown.confirm();
+  // What is published of Gateways stays, and is not translated.
+  assert.deepEqual([result?.gateway, result?.behind], [null, []]);
+  const nothing = confirming(false, true);
+  assert.equal(await nothing.confirm(), null);
+  for (const reconciler of [known, unknown, nothing]) await reconciler.stop();
+});
 
 Deno.test("an expiring certificate is reported, although no object changes", async () => {
   const translator = new Translator();

@@ -17,11 +17,16 @@ import type { SeenKind } from "./version.ts";
 export interface WatchedKind {
   /** `Ingress`. */
   readonly kind: string;
+  /** Whether it is listed, or is nothing that a translation waits for. */
   readonly isSynced: boolean;
   /** See `SeenKind`. */
   readonly seen: string;
   readonly revision: string;
-  /** Lists everything anew, to be sure; what fails leaves all as it was. */
+  readonly isOfGateways?: boolean;
+  /**
+   * Lists everything anew, to be sure; what fails leaves all as it was. Of a kind that is not served, or
+   * that may be missing and is refused, there is nothing more to know: that succeeds.
+   */
   relist(): Promise<RelistResult>;
 }
 
@@ -88,10 +93,8 @@ export class ReplicaCatchUp {
   }
 
   seen(published: SnapshotVersion | null): SeenKind[] {
-    return this.#options.kinds.map(({ kind, seen, revision }) => ({
-      kind,
-      seen,
-      revision,
+    return this.#options.kinds.map(({ kind, seen, revision, isOfGateways }) => ({
+      ...{ kind, seen, revision, isOfGateways },
       isFresh: this.#relisted.get(kind) === published?.seen[kind],
     }));
   }

@@ -51,7 +51,8 @@ function scene(now = "500") {
     pass: (milliseconds: number) => time += milliseconds,
     claim: (revision: string, proxy = "proxy-1", epoch = "e") =>
       catchUp.claim({ epoch, seen: { Ingress: revision } }, proxy),
-    version: () => nextVersion("e", catchUp.seen(null), null, catchUp.claimed).version.seen.Ingress,
+    version: () =>
+      nextVersion("e", catchUp.seen(null), null, { claimed: catchUp.claimed }).version.seen.Ingress,
   };
 }
 

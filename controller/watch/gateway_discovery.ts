@@ -8,6 +8,7 @@
  */
 import type { Logger } from "../../shared/log.ts";
 import type { KubeClient } from "../kube/client.ts";
+import { STOPPED } from "../kube/reflector.ts";
 import { type ApiResult, GATEWAY_API } from "../kube/types.ts";
 import { DISCOVERED_KINDS, type KindName, KINDS } from "./kinds.ts";
 import type { Watches } from "./watches.ts";
@@ -53,6 +54,8 @@ export class GatewayDiscovery {
   #isHurried = false;
   /** What could not be discovered, and was logged. */
   #complaint: string | null = null;
+  /** Who waits for a discovery that begins after this. */
+  #asked: ((discovered: ApiResult<ServedKinds>) => void)[] = [];
 
   constructor(options: GatewayDiscoveryOptions) {
     this.#options = options;
@@ -62,6 +65,21 @@ export class GatewayDiscovery {
   /** Kinds that are watched, each with the version of its API. */
   get watched(): ReadonlyMap<KindName, string> {
     return new Map([...this.#watched].map(([name, { version }]) => [name, version]));
+  }
+
+  /**
+   * Whether the API server serves a kind, in a version that we know, by a discovery that begins after this
+   * call. A kind that is served is watched when it resolves; one that is not may be watched for a while yet.
+   */
+  async isServed(name: KindName): Promise<ApiResult<boolean>> {
+    if (this.#stopping.signal.aborted) return { ok: false, error: STOPPED };
+    const { promise, resolve } = Promise.withResolvers<ApiResult<ServedKinds>>();
+    this.#asked.push(resolve);
+    this.#hurry();
+    const discovered = await promise;
+    return discovered.ok
+      ? { ok: true, value: bestOf(name, discovered.value) !== null }
+      : discovered;
   }
 
   /** To be called once. */
@@ -83,18 +101,25 @@ export class GatewayDiscovery {
     for (const forget of this.#forget) forget();
     this.#wake();
     await this.#running;
+    for (const resolve of this.#asked) resolve({ ok: false, error: STOPPED });
   }
 
   async #run(): Promise<void> {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
+      const asked = this.#asked;
+      this.#asked = [];
       const discovered = await this.#discover();
-      if (signal.aborted) break;
+      if (signal.aborted) {
+        this.#asked.push(...asked);
+        break;
+      }
       if (discovered.ok) {
         this.#watch(discovered.value);
         this.#options.watches.discovered();
       }
       this.#complain(discovered.ok ? null : discovered.error.message);
+      for (const resolve of asked) resolve(discovered);
       await this.#pause();
     }
   }
@@ -125,8 +150,8 @@ export class GatewayDiscovery {
 
   #watch(served: ServedKinds): void {
     for (const name of DISCOVERED_KINDS) {
-      const { resource: { plural }, versions = [] } = KINDS[name];
-      const best = versions.find((version) => served.get(plural)?.has(version)) ?? null;
+      const { resource: { plural } } = KINDS[name];
+      const best = bestOf(name, served);
       const watched = this.#watched.get(name);
       if (best === null) {
         if (watched !== undefined) this.#missing(name, watched);
@@ -192,6 +217,12 @@ export class GatewayDiscovery {
       };
     });
   }
+}
+
+/** The best version of a kind that is served and that we know; null for none. */
+function bestOf(name: KindName, served: ServedKinds): string | null {
+  const { resource: { plural }, versions = [] } = KINDS[name];
+  return versions.find((version) => served.get(plural)?.has(version)) ?? null;
 }
 
 /** What is read of an APIGroup. */

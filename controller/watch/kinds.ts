@@ -183,7 +183,10 @@ function gatewayOutput(resource: Resource, bounded: BoundedKind) {
   } as const;
 }
 
-/** A kind of Gateway API. Nothing waits for it: without Gateways, Ingresses are served as ever. */
+/**
+ * A kind of Gateway API. Nothing waits for it: without Gateways, Ingresses are served as ever. It counts for
+ * versions all the same; `reconcile/version.ts` says how, where it comes and goes.
+ */
 function gatewayKind<const S extends Scope>(
   resource: Resource,
   scope: S,
@@ -197,6 +200,7 @@ function gatewayKind<const S extends Scope>(
     awaited: "always",
     isWatched: ({ gateway }: Needs) => gateway,
     reduce: keeping<Watched<GatewayObject>>(reduceGatewayObject),
+    isVersioned: true,
     versions,
   } as const;
 }
@@ -277,7 +281,8 @@ const TABLE = {
     labelSelector: PUBLISHED_SELECTOR,
     reduce: keeping<Watched<KubeSecret>>(keepContent(SECRETS)),
   },
-  // Who owns a host depends on them, so only a refusal lets the first translation begin without.
+  // Who owns a host depends on them, and by labels which routes attach to a Gateway: so only a refusal lets
+  // the first translation begin without.
   namespaces: {
     resource: NAMESPACES,
     scope: "cluster",
@@ -287,6 +292,7 @@ const TABLE = {
     isWatched: inWholeCluster,
     metadataOnly: true,
     reduce: keeping<Watched<Namespace>>(reduceNamespace),
+    isVersioned: true,
   },
   // On which nodes proxies run, and why one does not.
   pods: {

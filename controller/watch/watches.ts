@@ -16,7 +16,7 @@ import { type ObjectBounds, ObjectLedger } from "../kube/object_bounds.ts";
 import type { ReflectorTiming } from "../kube/reflector.ts";
 import type { Resources } from "../kube/resources.ts";
 import type { ConfigMapName } from "../translate/model/global_settings.ts";
-import type { KubeObject } from "../kube/types.ts";
+import type { ApiResult, KubeObject } from "../kube/types.ts";
 import {
   DISCOVERED_KINDS,
   type Feed,
@@ -107,22 +107,36 @@ export class Watches {
     return this.#wanted.includes(name) ? this.informer(name) : null;
   }
 
-  /** Those whose versions make up that of a snapshot; Secrets are asked apart. */
-  get versioned(): readonly WatchedKind[] {
-    return this.#wanted.filter((name) => KINDS[name].isVersioned)
-      .map((name) => asKind(KINDS[name].resource.kind, this.informer(name)));
+  /**
+   * Those whose versions make up that of a snapshot; Secrets are asked apart.
+   *
+   * @param isServed Of a kind that comes and goes, by a discovery that begins then; see `GatewayDiscovery`.
+   */
+  versioned(isServed: IsServed): readonly WatchedKind[] {
+    return this.#versioned.map((name) => {
+      const { resource: { kind }, awaited, versions } = KINDS[name];
+      const isOfGateways = versions !== undefined;
+      return asKind({ kind, isOfGateways }, this.informer(name), {
+        mayBeMissing: awaited !== "listed",
+        isServed: isOfGateways ? () => isServed(name) : ALWAYS_SERVED,
+      });
+    });
   }
 
   /**
-   * Milliseconds for which one of the versioned kinds cannot be watched; 0 where all are. Secrets,
-   * which many a controller may not watch, do not count.
+   * Milliseconds for which one of the versioned kinds cannot be watched; 0 where all are. Those that many
+   * a controller may not watch, or whose CRDs have gone, do not count.
    */
   get failingFor(): number {
     return Math.max(
       0,
-      ...this.#wanted.filter((name) => KINDS[name].isVersioned)
+      ...this.#versioned.filter((name) => KINDS[name].awaited === "listed")
         .map((name) => this.informer(name).failingFor),
     );
+  }
+
+  get #versioned(): readonly KindName[] {
+    return this.#wanted.filter((name) => KINDS[name].isVersioned);
   }
 
   /** Whether all that the first translation waits for is listed, or known not to be had. */
@@ -417,11 +431,25 @@ function firstOf(views: readonly ObjectLookup[]): ObjectLookup {
   };
 }
 
-function asKind<T extends KubeObject>(kind: string, informer: Informer<T>): WatchedKind {
+type IsServed = (name: KindName) => Promise<ApiResult<boolean>>;
+
+const ALWAYS_SERVED = () => Promise.resolve({ ok: true, value: true } as const);
+
+interface Absence {
+  /** Whether a translation goes on without the kind. */
+  readonly mayBeMissing: boolean;
+  readonly isServed: () => Promise<ApiResult<boolean>>;
+}
+
+function asKind<T extends KubeObject>(
+  about: Pick<WatchedKind, "kind" | "isOfGateways">,
+  informer: Informer<T>,
+  { mayBeMissing, isServed }: Absence,
+): WatchedKind {
   return {
-    kind,
+    ...about,
     get isSynced() {
-      return informer.isSynced;
+      return mayBeMissing || informer.isSynced;
     },
     get seen() {
       return informer.seen;
@@ -429,6 +457,15 @@ function asKind<T extends KubeObject>(kind: string, informer: Informer<T>): Watc
     get revision() {
       return informer.revision;
     },
-    relist: () => informer.relist(),
+    relist: async () => {
+      const listed = await informer.relist();
+      if (listed.ok || !mayBeMissing) return listed;
+      // What may not be read is as well known as it can be.
+      if (listed.error.code === 403) return { ok: true };
+      if (listed.error.code !== 404 && informer.isRunning) return listed;
+      const served = await isServed();
+      if (!served.ok) return served;
+      return served.value ? await informer.relist() : { ok: true };
+    },
   };
 }

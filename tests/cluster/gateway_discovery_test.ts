@@ -5,11 +5,11 @@ import { GATEWAY_API } from "../../controller/kube/types.ts";
 import { GatewayDiscovery } from "../../controller/watch/gateway_discovery.ts";
 import { Watches } from "../../controller/watch/watches.ts";
 import { type ApiGateway, startGateway } from "./support/api_gateway.ts";
-import { ApiRefusal, type KubeObject } from "./support/api_client.ts";
+import type { KubeObject } from "./support/api_client.ts";
 import type { TestCluster } from "./support/cluster.ts";
 import { clusterTest } from "./support/cluster_case.ts";
 import { eventually } from "./support/condition.ts";
-import { type Crd, gatewayCrd } from "./support/gateway_crds.ts";
+import { applyOfCrd, gatewayCrd, installCrd, removeCrd } from "./support/gateway_crds.ts";
 import { failure } from "./support/gateway_answers.ts";
 import { manifest } from "./support/kubectl.ts";
 import { NAMESPACE } from "./support/predecessor.ts";
@@ -64,36 +64,6 @@ class Scene implements AsyncDisposable {
     return scene;
   }
 
-  /** Creates a CRD, or replaces it, and waits until the API server serves its kind. */
-  async install(crd: Crd): Promise<void> {
-    await this.cluster.apply(crd);
-    const { plural } = crd.spec.names;
-    for (const { name, served } of crd.spec.versions) {
-      if (!served) continue;
-      await eventually(`${plural} in ${name}`, async () => {
-        const path = `/apis/${GATEWAY_API}/${name}/${plural}`;
-        return (await this.cluster.request("GET", path)).status === 200;
-      });
-    }
-  }
-
-  async remove({ metadata: { name } }: Crd): Promise<void> {
-    await this.cluster.delete("apiextensions.k8s.io/v1", "CustomResourceDefinition", name);
-  }
-
-  /** Creates an object; the API server may need a moment for a kind that is new. */
-  async create(object: Partial<KubeObject>): Promise<void> {
-    await eventually(`an object of ${object.kind}`, async () => {
-      try {
-        await this.cluster.apply(object);
-        return true;
-      } catch (error) {
-        if (error instanceof ApiRefusal && error.message.includes("denied")) throw error;
-        return false;
-      }
-    });
-  }
-
   get watched(): Record<string, string> {
     return Object.fromEntries(this.api.watched);
   }
@@ -143,27 +113,27 @@ clusterTest(
     const { watches } = scene;
     let changes = 0;
     watches.onChange(() => changes++);
-    await scene.install(CLASSES);
-    await scene.install(GATEWAYS);
+    await installCrd(cluster, CLASSES);
+    await installCrd(cluster, GATEWAYS);
     await eventually("classes and Gateways", () => watches.resources().gateways != null);
     await eventually("classes", () => watches.resources().gatewayClasses != null);
     deepEqual(scene.watched, { gatewayClasses: "v1", gateways: "v1" });
     equal(watches.resources().httpRoutes, null);
-    await scene.install(ROUTES);
-    await scene.create(routeNamed("web"));
+    await installCrd(cluster, ROUTES);
+    await applyOfCrd(cluster, routeNamed("web"));
     await eventually("the route", () => names(watches.resources().httpRoutes)?.join() === "web");
     deepEqual(watches.unlisted, []);
     ok(changes > 0);
-    await scene.remove(ROUTES);
+    await removeCrd(cluster, ROUTES);
     await eventually("the end of routes", () => watches.resources().httpRoutes === null);
     deepEqual(scene.watched, { gatewayClasses: "v1", gateways: "v1" });
-    await scene.install(ROUTES);
-    await scene.create(routeNamed("again"));
+    await installCrd(cluster, ROUTES);
+    await applyOfCrd(cluster, routeNamed("again"));
     await eventually(
       "the new route",
       () => names(watches.resources().httpRoutes)?.join() === "again",
     );
-    for (const crd of [CLASSES, GATEWAYS, ROUTES]) await scene.remove(crd);
+    for (const crd of [CLASSES, GATEWAYS, ROUTES]) await removeCrd(cluster, crd);
     await eventually("the end of all", () => scene.api.watched.size === 0);
     equal(watches.resources().gateways, null);
     deepEqual(watches.unlisted, []);
@@ -173,8 +143,8 @@ clusterTest(
 clusterTest("objects are kept while discovery fails", async (cluster) => {
   await using scene = await Scene.create(cluster);
   const { watches } = scene;
-  await scene.install(ROUTES);
-  await scene.create(routeNamed("web"));
+  await installCrd(cluster, ROUTES);
+  await applyOfCrd(cluster, routeNamed("web"));
   await eventually("the route", () => names(watches.resources().httpRoutes)?.join() === "web");
   for (
     const [answer, message] of [
@@ -201,7 +171,7 @@ clusterTest("objects are kept while discovery fails", async (cluster) => {
   await eventually("two more answers", () => missing.hits === 1 && scene.discoveries > before + 2);
   deepEqual(scene.watched, { httpRoutes: "v1" });
   deepEqual(names(watches.resources().httpRoutes), ["web"]);
-  await scene.remove(ROUTES);
+  await removeCrd(cluster, ROUTES);
 });
 
 clusterTest(
@@ -209,8 +179,8 @@ clusterTest(
   async (cluster) => {
     await using scene = await Scene.create(cluster);
     const { watches } = scene;
-    await scene.install(gatewayCrd("ReferenceGrant", ["v1beta1"]));
-    await scene.create({
+    await installCrd(cluster, gatewayCrd("ReferenceGrant", ["v1beta1"]));
+    await applyOfCrd(cluster, {
       apiVersion: `${GATEWAY_API}/v1beta1`,
       kind: "ReferenceGrant",
       metadata: { name: "grant", namespace: "default" },
@@ -219,15 +189,22 @@ clusterTest(
     await eventually("the grant", () => grants()?.join() === "grant");
     deepEqual(scene.watched, { referenceGrants: "v1beta1" });
     // A newer version beside it changes nothing.
-    await scene.install(gatewayCrd("ReferenceGrant", ["v1beta1", "v1"]));
+    await installCrd(cluster, gatewayCrd("ReferenceGrant", ["v1beta1", "v1"]));
     const before = scene.discoveries;
     await eventually("two more discoveries", () => scene.discoveries > before + 2);
     deepEqual(scene.watched, { referenceGrants: "v1beta1" });
     const seen = new Set<string>();
     watches.onChange(() => seen.add(String(grants())));
-    await scene.install(gatewayCrd("ReferenceGrant", ["v1beta1", "v1"], ["v1"]));
-    await eventually("the newer version", () => scene.watched.referenceGrants === "v1");
-    await scene.create({
+    const kind = watches.versioned((name) => scene.api.isServed(name))
+      .find((each) => each.kind === "ReferenceGrant")!;
+    const [version, revision] = [kind.seen, kind.revision];
+    await installCrd(cluster, gatewayCrd("ReferenceGrant", ["v1beta1", "v1"], ["v1"]));
+    await eventually("the newer version", () => {
+      // Configurations made meanwhile are not older than those before.
+      ok(BigInt(kind.seen) >= BigInt(version) && BigInt(kind.revision) >= BigInt(revision));
+      return scene.watched.referenceGrants === "v1";
+    });
+    await applyOfCrd(cluster, {
       apiVersion: V1,
       kind: "ReferenceGrant",
       metadata: { name: "newer", namespace: "default" },
@@ -235,18 +212,60 @@ clusterTest(
     await eventually("a new grant", () => grants()?.join() === "grant,newer");
     // At no moment without the first.
     for (const each of seen) ok(each.startsWith("grant"), each);
-    await scene.remove(gatewayCrd("ReferenceGrant", ["v1"]));
+    await removeCrd(cluster, gatewayCrd("ReferenceGrant", ["v1"]));
   },
 );
+
+clusterTest("a kind counts as known when it is listed, or when there is none", async (cluster) => {
+  await using scene = await Scene.create(cluster);
+  const kinds = scene.watches.versioned((name) => scene.api.isServed(name));
+  const routes = kinds.find(({ kind }) => kind === "HTTPRoute")!;
+  deepEqual(await routes.relist(), { ok: true });
+  deepEqual([routes.isSynced, routes.seen], [true, "0"]);
+  await installCrd(cluster, ROUTES);
+  await applyOfCrd(cluster, routeNamed("web"));
+  deepEqual(await routes.relist(), { ok: true });
+  deepEqual(names(scene.watches.resources().httpRoutes), ["web"]);
+  ok(BigInt(routes.seen) > 0n);
+  const lists = { verb: "list", resource: "httproutes" } as const;
+  for (
+    const [answer, result] of [
+      [failure(500), false],
+      // It may not be read, so that is all that can be known.
+      [failure(403, "Forbidden"), true],
+      // The kind is there, and cannot be listed all the same.
+      [failure(404, "NotFound"), false],
+    ] as const
+  ) {
+    const broken = scene.gateway.inject(lists, answer);
+    equal((await routes.relist()).ok, result);
+    broken.remove();
+  }
+  const broken = scene.gateway.inject(DISCOVERY, failure(503));
+  const gone = scene.gateway.inject(lists, failure(404, "NotFound"));
+  equal((await routes.relist()).ok, false);
+  broken.remove();
+  gone.remove();
+  await removeCrd(cluster, ROUTES);
+  await eventually("no kind", async () => (await routes.relist()).ok);
+  // Nothing is translated without Ingresses, so a refusal is no answer.
+  const ingresses = kinds.find(({ kind }) => kind === "Ingress")!;
+  const denied = scene.gateway.inject(
+    { verb: "list", resource: "ingresses" },
+    failure(403, "Forbidden"),
+  );
+  equal((await ingresses.relist()).ok, false);
+  denied.remove();
+});
 
 clusterTest("kinds with unknown versions only are not watched", async (cluster) => {
   await using scene = await Scene.create(cluster);
   const crd = gatewayCrd("BackendTLSPolicy", ["v1alpha2"]);
-  await scene.install(crd);
+  await installCrd(cluster, crd);
   const before = scene.discoveries;
   await eventually("two more discoveries", () => scene.discoveries > before + 2);
   deepEqual(scene.watched, {});
-  await scene.remove(crd);
+  await removeCrd(cluster, crd);
 });
 
 Deno.test("objects of Gateway API are watched with the ClusterRole of overlays/gateway alone", async (t) => {

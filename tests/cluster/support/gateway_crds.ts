@@ -2,8 +2,6 @@
  * CRDs of Gateway API for tests that are about their coming and going. In: a kind and versions. Out: a CRD
  * that takes any object of the kind, and has the API server serve it.
  */
-import type { TestCluster } from "./cluster.ts";
-import { eventually } from "./condition.ts";
 import {
   BACKEND_TLS_POLICIES,
   GATEWAY_API,
@@ -12,6 +10,10 @@ import {
   HTTP_ROUTES,
   REFERENCE_GRANTS,
 } from "../../../controller/kube/types.ts";
+
+import { ApiRefusal, type KubeObject } from "./api_client.ts";
+import type { TestCluster } from "./cluster.ts";
+import { eventually } from "./condition.ts";
 
 const RESOURCES = [
   ...[BACKEND_TLS_POLICIES, GATEWAY_CLASSES, GATEWAYS, HTTP_ROUTES, REFERENCE_GRANTS],
@@ -77,12 +79,40 @@ export async function installGatewayCrds(
   cluster: TestCluster,
   kinds: readonly string[] = ["GatewayClass", "Gateway", "HTTPRoute"],
 ): Promise<void> {
-  const crds = kinds.map((kind) => gatewayCrd(kind, ["v1"]));
-  await cluster.apply(crds);
-  for (const { spec: { names: { plural } } } of crds) {
-    await eventually(plural, async () => {
-      const { status } = await cluster.request("GET", `/apis/${GATEWAY_API}/v1/${plural}`);
-      return status === 200;
-    });
+  for (const kind of kinds) await installCrd(cluster, gatewayCrd(kind, ["v1"]));
+}
+
+/** Creates a CRD, or replaces it, and waits until the API server serves its kind. */
+export async function installCrd(cluster: TestCluster, crd: Crd): Promise<void> {
+  await cluster.apply(crd);
+  const { plural } = crd.spec.names;
+  for (const { name, served } of crd.spec.versions) {
+    if (!served) continue;
+    await eventually(
+      `${plural} in ${name}`,
+      async () =>
+        (await cluster.request("GET", `/apis/${GATEWAY_API}/${name}/${plural}`)).status === 200,
+    );
   }
+}
+
+export async function removeCrd(cluster: TestCluster, { metadata: { name } }: Crd): Promise<void> {
+  await cluster.delete("apiextensions.k8s.io/v1", "CustomResourceDefinition", name);
+}
+
+/** Creates an object, or replaces it; the API server may need a moment for a kind that is new. */
+export async function applyOfCrd(
+  cluster: TestCluster,
+  object: Partial<KubeObject>,
+  namespace?: string,
+): Promise<void> {
+  await eventually(`an object of ${object.kind}`, async () => {
+    try {
+      await cluster.apply(object, { namespace });
+      return true;
+    } catch (error) {
+      if (error instanceof ApiRefusal && error.message.includes("denied")) throw error;
+      return false;
+    }
+  });
 }
