@@ -83,6 +83,7 @@ export const GATEWAY_API = "gateway.networking.k8s.io";
 export const GATEWAY_CLASSES = resource(GATEWAY_API, "v1", "gatewayclasses", "GatewayClass");
 export const GATEWAYS = resource(GATEWAY_API, "v1", "gateways", "Gateway");
 export const HTTP_ROUTES = resource(GATEWAY_API, "v1", "httproutes", "HTTPRoute");
+export const LISTENER_SETS = resource(GATEWAY_API, "v1", "listenersets", "ListenerSet");
 export const REFERENCE_GRANTS = resource(GATEWAY_API, "v1", "referencegrants", "ReferenceGrant");
 export const BACKEND_TLS_POLICIES = resource(
   GATEWAY_API,

@@ -1,13 +1,19 @@
 /**
- * The status of GatewayClasses, Gateways and HTTPRoutes. In: each translation, what proxies acknowledge to
- * any replica, and the addresses of Gateways. Out: each status as it should be, and the finalizer of classes
- * that are in use.
+ * The status of GatewayClasses, Gateways, HTTPRoutes and ListenerSets. In: each translation, what proxies
+ * acknowledge to any replica, and the addresses of Gateways. Out: each status as it should be, and the
+ * finalizer of classes that are in use.
  */
 import { systemClock } from "../../shared/clock.ts";
 import type { Problem } from "../../shared/problem.ts";
-import { fieldOf } from "../base/json.ts";
+import { fieldOf, type JsonObject } from "../base/json.ts";
 import { isAlike } from "../kube/likeness.ts";
-import { GATEWAY_CLASSES, GATEWAYS, HTTP_ROUTES } from "../kube/types.ts";
+import {
+  GATEWAY_CLASSES,
+  GATEWAYS,
+  HTTP_ROUTES,
+  type KubeObject,
+  LISTENER_SETS,
+} from "../kube/types.ts";
 import { programmedProblems } from "../problems/gateway/condition_problems.ts";
 import type { Reconciliation } from "../reconcile/reconciler.ts";
 import type { ProxyAck } from "../stream/proxy_acks.ts";
@@ -22,6 +28,7 @@ import { classChange } from "./gateway_status/class_status.ts";
 import { gatewayChange } from "./gateway_status/gateway_status.ts";
 import type { GatewayAddressState } from "./addresses/plan.ts";
 import { isUnderWay, programmedOf, type Progress } from "./gateway_status/programmed.ts";
+import { listenerSetChange } from "./gateway_status/listener_set_status.ts";
 import {
   obstaclesOf,
   openPortsOf,
@@ -79,6 +86,7 @@ export class GatewayStatusOutput implements Output {
   readonly #classes: GatewayStatusWriter;
   readonly #gateways: GatewayStatusWriter;
   readonly #routes: GatewayStatusWriter;
+  readonly #listenerSets: GatewayStatusWriter;
   /** Null where Gateways of some namespaces are not known. */
   readonly #finalizer: ClassFinalizer | null;
   readonly #acknowledgements = new Acknowledgements();
@@ -98,6 +106,7 @@ export class GatewayStatusOutput implements Output {
   #openPorts: ReadonlyMap<string, readonly GatewayPort[] | null> = new Map();
   #problems: readonly Problem[] = [];
   #showsFeatures = true;
+  #showsListenerSets = true;
   #gathering: ReturnType<typeof setTimeout> | undefined;
   #patience: ReturnType<typeof setTimeout> | undefined;
 
@@ -114,11 +123,7 @@ export class GatewayStatusOutput implements Output {
       objects: classes,
       pace: GATEWAY_PACE,
       onWritten: (object, { fields }) => {
-        // A bundle whose schema lacks the field: it would be written for ever.
-        const status = fieldOf(object, "status");
-        if ("supportedFeatures" in fields && fieldOf(status, "supportedFeatures") === undefined) {
-          this.#showsFeatures = false;
-        }
+        if (isDropped("supportedFeatures", fields, object)) this.#showsFeatures = false;
       },
     });
     this.#gateways = new GatewayStatusWriter({
@@ -127,6 +132,15 @@ export class GatewayStatusOutput implements Output {
       objects: gateways,
       pace: GATEWAY_PACE,
       intervals: GATEWAY_INTERVALS,
+      onWritten: (object, { fields }) => {
+        if (isDropped("attachedListenerSets", fields, object)) this.#showsListenerSets = false;
+      },
+    });
+    this.#listenerSets = new GatewayStatusWriter({
+      ...{ client, fence, log },
+      resource: LISTENER_SETS,
+      objects: watches.informer("listenerSets").store,
+      pace: GATEWAY_PACE,
     });
     this.#routes = new GatewayStatusWriter({
       ...{ client, fence, log },
@@ -208,10 +222,11 @@ export class GatewayStatusOutput implements Output {
     this.#syncClasses(this.#translation);
     this.#syncGateways();
     this.#syncRoutes(this.#translation);
+    this.#syncListenerSets(this.#translation);
   }
 
   forget(): void {
-    for (const writer of [this.#classes, this.#gateways, this.#routes]) writer.forget();
+    for (const writer of this.#writers) writer.forget();
   }
 
   wake(): void {
@@ -226,8 +241,11 @@ export class GatewayStatusOutput implements Output {
   }
 
   get #all(): readonly { readonly backlog: number; close(): Promise<void> }[] {
-    const writers = [this.#classes, this.#gateways, this.#routes];
-    return this.#finalizer === null ? writers : [...writers, this.#finalizer];
+    return this.#finalizer === null ? this.#writers : [...this.#writers, this.#finalizer];
+  }
+
+  get #writers(): readonly GatewayStatusWriter[] {
+    return [this.#classes, this.#gateways, this.#routes, this.#listenerSets];
   }
 
   #syncClasses({ classes }: GatewayTranslation): void {
@@ -245,9 +263,26 @@ export class GatewayStatusOutput implements Output {
     );
   }
 
+  #syncListenerSets({ listenerSets }: GatewayTranslation): void {
+    this.#listenerSets.sync(
+      new Map(listenerSets.map(({ identity, generation, conditions }): [string, WantedStatus] => [
+        identity.key,
+        {
+          generation,
+          content: conditions,
+          change: (status, now) => listenerSetChange(status, { conditions, generation }, now),
+        },
+      ])),
+    );
+  }
+
   #syncGateways(): void {
     clearTimeout(this.#patience);
     if (this.#translation === null) return;
+    // None of them is accepted, so none is attached.
+    const hasListenerSets = this.#showsListenerSets &&
+      this.#context.watches.informer("listenerSets").isSynced;
+    const attachedListenerSets = hasListenerSets ? 0 : null;
     const pods = this.#context.watches.informer("pods").store.list();
     const acks = this.#sources.acks();
     this.#proxies = proxyStates(pods, acks, this.#acknowledgements, this.#proxies);
@@ -271,7 +306,7 @@ export class GatewayStatusOutput implements Output {
         obstacles: this.#obstaclesOf(gateway, obstacles),
       });
       problems.push(...programmedProblems(gateway, programmed));
-      const content = { status: gateway, address, programmed };
+      const content = { status: gateway, address, attachedListenerSets, programmed };
       return [key, {
         generation: gateway.generation,
         content: {
@@ -352,6 +387,11 @@ export class GatewayStatusOutput implements Output {
       this.#routes.look(key);
     }
   }
+}
+
+/** Whether the CRD of a bundle lacks a field that was written: it would be written for ever. */
+function isDropped(field: string, written: JsonObject, object: KubeObject): boolean {
+  return field in written && fieldOf(fieldOf(object, "status"), field) === undefined;
 }
 
 /** What proxies are to serve of it: counts of routes are no part of it. */

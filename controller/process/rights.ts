@@ -16,6 +16,7 @@ import {
   HTTP_ROUTES,
   INGRESSES,
   LEASES,
+  LISTENER_SETS,
   NAMESPACES,
   type Resource,
   SECRETS,
@@ -121,7 +122,7 @@ const ADDRESS_CALLS: readonly Right[] = [SERVICES, ENDPOINT_SLICES].map((resourc
 /** Status of Gateway API. */
 const STATUS_CALLS: readonly Right[] = [
   { scope: "cluster", resource: GATEWAY_CLASSES, subresource: "status", verbs: ["patch"] },
-  ...[GATEWAYS, HTTP_ROUTES].map((resource): Right => ({
+  ...[GATEWAYS, HTTP_ROUTES, LISTENER_SETS].map((resource): Right => ({
     ...{ scope: "served", resource, subresource: "status", verbs: ["patch"] },
   })),
   // The finalizer of classes in use: of custom resources, the status does not change it.

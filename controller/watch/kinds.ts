@@ -48,6 +48,7 @@ import {
   INGRESS_CLASSES,
   INGRESSES,
   type KubeObject,
+  LISTENER_SETS,
   NAMESPACES,
   NODES,
   PODS,
@@ -333,6 +334,8 @@ const TABLE = {
   httpRoutes: gatewayKind(HTTP_ROUTES, "served", ["v1"]),
   referenceGrants: gatewayKind(REFERENCE_GRANTS, "served", ["v1", "v1beta1"]),
   backendTlsPolicies: gatewayKind(BACKEND_TLS_POLICIES, "served", ["v1", "v1alpha3"]),
+  // Refused, and that is said in their status.
+  listenerSets: gatewayKind(LISTENER_SETS, "served", ["v1"]),
   gatewayServices: gatewayOutput(SERVICES, "Service"),
   gatewaySlices: gatewayOutput(ENDPOINT_SLICES, "EndpointSlice"),
   proxyDaemonSet: workload("DaemonSet", ["workload", "events"]),

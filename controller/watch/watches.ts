@@ -234,6 +234,7 @@ export class Watches {
       httpRoutes: known("httpRoutes"),
       referenceGrants: known("referenceGrants"),
       backendTlsPolicies: known("backendTlsPolicies"),
+      listenerSets: known("listenerSets"),
       gatewayConfigMaps: this.parameters?.store.list() ?? [],
       unreadConfigMaps: this.parameters?.unread ?? [],
       gatewayIsPending: this.#isGatewayPending,

@@ -2,7 +2,7 @@
 import { refOf } from "../../controller/base/identity.ts";
 import { asList, fieldOf } from "../../controller/base/json.ts";
 import type { GatewayObject } from "../../controller/kube/resources.ts";
-import { HTTP_ROUTES, SERVICES } from "../../controller/kube/types.ts";
+import { GATEWAYS, HTTP_ROUTES, SERVICES } from "../../controller/kube/types.ts";
 import { readParentRef } from "../../controller/translate/gateway/objects/parent_ref.ts";
 import type { ObjectRef } from "../../shared/problem.ts";
 import { backendsOfRoutes } from "./route_backends.ts";
@@ -21,7 +21,7 @@ export function parentGatewaysOf(route: GatewayObject): RouteParents {
     object,
     gateways: parents.flatMap((parent, i) => {
       const read = readParentRef(parent, object.namespace, i);
-      return read === null ? [] : `${read.namespace}/${read.name}`;
+      return read?.kind !== GATEWAYS.kind ? [] : `${read.namespace}/${read.name}`;
     }),
     services: backendsOfRoutes({ httpRoutes: [route] })
       .map(({ namespace, name }) => ({ kind: SERVICES.kind, namespace, name })),

@@ -85,7 +85,7 @@ async function unreadParametersAreNamed(
   );
 }
 
-const CRDS: readonly Crd[] = ["GatewayClass", "Gateway", "HTTPRoute"].map((kind) =>
+const CRDS: readonly Crd[] = ["GatewayClass", "Gateway", "HTTPRoute", "ListenerSet"].map((kind) =>
   gatewayCrd(kind, ["v1"])
 );
 
@@ -128,7 +128,31 @@ Deno.test("status and finalizer are written with the ClusterRole of overlays/gat
       parentRefs: [{ name: "web" }],
       rules: [{ backendRefs: [{ name: "web", port: 80 }] }],
     },
+  }, {
+    apiVersion: V1,
+    kind: "ListenerSet",
+    metadata: { name: "more" },
+    spec: {
+      parentRef: { name: "web" },
+      listeners: [{ name: "more", port: 8080, protocol: "HTTP" }],
+    },
+  }, {
+    apiVersion: V1,
+    kind: "HTTPRoute",
+    metadata: { name: "more" },
+    spec: { parentRefs: [{ kind: "ListenerSet", name: "more" }] },
   }], { namespace });
+  // Another controller's.
+  const foreign = {
+    ...{ type: "example.com/Seen", status: "True", reason: "Seen", message: "" },
+    lastTransitionTime: "2026-01-01T00:00:00Z",
+  };
+  await cluster.request(
+    "PATCH",
+    `${await cluster.pathOf(V1, "ListenerSet", "more", namespace)}/status`,
+    { status: { conditions: [foreign] } },
+    "application/merge-patch+json",
+  );
   await using _controller = await way.start(...HOST_PORT_ARGS, "--gateway");
   const gatewayClass = () => cluster.get<Live>(V1, "GatewayClass", "pingress");
   await eventually(
@@ -150,6 +174,20 @@ Deno.test("status and finalizer are written with the ClusterRole of overlays/gat
     return shown(status?.parents?.[0].conditions, "Accepted") === "True/Accepted@1";
   }, PATIENCE);
   await parametersAreRead(scene);
+  await eventually("a ListenerSet that is not allowed, for its route too", async () => {
+    const [{ status }, route] = await Promise.all(
+      ["ListenerSet", "HTTPRoute"].map(async (kind) =>
+        (await cluster.get<Live>(V1, kind, "more", namespace))!
+      ),
+    );
+    return shown(status?.conditions, "Accepted") === "False/NotAllowed@1" &&
+      shown(status?.conditions, "Programmed") === "False/NotAllowed@1" &&
+      shown(route.status?.parents?.[0].conditions, "Accepted") === "False/NoMatchingParent@1";
+  }, PATIENCE);
+  const { status: refused } = (await cluster.get<Live>(V1, "ListenerSet", "more", namespace))!;
+  deepEqual(refused?.conditions?.[0], foreign);
+  const { status: attached } = (await cluster.get<Live>(V1, "Gateway", "web", namespace))!;
+  equal(attached?.attachedListenerSets, 0);
   const route = (await cluster.get<Live>(V1, "HTTPRoute", "web", namespace))!;
   equal(route.status?.parents?.[0].controllerName, GATEWAY_CONTROLLER);
   await cluster.delete(V1, "Gateway", "web", namespace);

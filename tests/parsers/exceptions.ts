@@ -530,6 +530,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
     functions: {
       "controller/outputs/gateway_status/class_finalizer.ts": ["wantedFinalizers"],
       "controller/outputs/gateway_status/class_status.ts": ["classChange"],
+      "controller/outputs/gateway_status/listener_set_status.ts": ["listenerSetChange"],
       "controller/outputs/gateway_status/conditions.ts": ["mergeConditions"],
       "controller/outputs/gateway_status/gateway_status.ts": ["gatewayChange"],
       "controller/outputs/gateway_status/route_status.ts": ["hasOurParents", "routeChange"],

@@ -18,6 +18,8 @@ export interface WantedGateway {
   /** Null where it is not known yet, which leaves those that stand. */
   readonly address: GatewayAddressState | null;
   readonly programmed: Programmed;
+  /** Null where the CRDs have no such field, or no ListenerSets. */
+  readonly attachedListenerSets: number | null;
 }
 
 /** Addresses that the API takes. */
@@ -25,7 +27,7 @@ const MAX_ADDRESSES = 16;
 
 export function gatewayChange(
   standing: unknown,
-  { status, address, programmed }: WantedGateway,
+  { status, address, programmed, attachedListenerSets }: WantedGateway,
   now: number,
 ): StatusChange | null {
   const { generation } = status;
@@ -47,6 +49,7 @@ export function gatewayChange(
     }),
     ...(address === null ? {} : { addresses: addressEntries(address.addresses) }),
     listeners,
+    ...(attachedListenerSets === null ? {} : { attachedListenerSets }),
   };
   return statusChange(standing, wanted, () => {
     const others = statusChange(standing, { ...wanted, listeners: [] });

@@ -26,6 +26,7 @@ function wanted(routes: Readonly<Record<string, number>>, generation = 1): Wante
       })),
     },
     address: { addresses: [{ type: "IPAddress", value: "203.0.113.1" }], fault: null },
+    attachedListenerSets: null,
     programmed: {
       gateway: programmed,
       listeners: new Map(Object.keys(routes).map((name) => [name, programmed])),
@@ -52,6 +53,13 @@ Deno.test("a Gateway shows its addresses, and each listener with kinds, count an
       conditions: [condition("Accepted"), condition("Programmed"), condition("ResolvedRefs")],
     }],
   });
+});
+
+Deno.test("where there are ListenerSets, a Gateway shows that none is attached", () => {
+  const [without, none] = [null, 0].map((attachedListenerSets) =>
+    written({ ...wanted({ http: 2 }), attachedListenerSets })
+  );
+  deepEqual([without && "attachedListenerSets" in without, none?.attachedListenerSets], [false, 0]);
 });
 
 Deno.test("an equal status of a Gateway is not written", () => {

@@ -10,8 +10,13 @@ import type { PortRange } from "../../../shared/net/port_range.ts";
 import type { Certificate, FilterSet, Listener, Route } from "../../../shared/snapshot/types.ts";
 import { compareAge, type Identity, keyOf } from "../../base/identity.ts";
 import { compareText } from "../../base/text_order.ts";
-import { GATEWAY_API, HTTP_ROUTES } from "../../kube/types.ts";
-import { attach, type Attachment, type NamespaceLabels } from "./attachment.ts";
+import { GATEWAY_API, GATEWAYS, HTTP_ROUTES } from "../../kube/types.ts";
+import {
+  attach,
+  type AttachingRoute,
+  type Attachment,
+  type NamespaceLabels,
+} from "./attachment.ts";
 import {
   resolveBackend,
   type ResolvedBackend,
@@ -37,6 +42,7 @@ import type { GatewayReaders } from "./gateway_readers.ts";
 import { type HttpRouteModel, resolvedRefsOf, rulesConditions } from "./objects/http_route.ts";
 import { HTTP_ROUTE, type ListenerModel } from "./objects/listener.ts";
 import { type ListenerSetStatus, listenerSetStatuses } from "./objects/listener_set.ts";
+import type { ParentRef } from "./objects/parent_ref.ts";
 import { ReferenceGrants } from "./objects/reference_grant.ts";
 import { publishedGateways, serveListeners } from "./served_listeners.ts";
 import { type AttachedRoute, serveRoutes } from "./served_routes.ts";
@@ -117,7 +123,8 @@ export function translateGatewayApi(
   const routes = objects.routes.flatMap((object) => readers.route(object) ?? [])
     .sort((a, b) => compareAge(a.identity, b.identity));
   const policies = new BackendTlsPolicies(objects.backendTlsPolicies);
-  const attachments = new Attachments(gateways, grants, policies, context);
+  const listenerSets = listenerSetStatuses(objects.listenerSets, gateways);
+  const attachments = new Attachments(gateways, listenerSets, grants, policies, context);
   const statuses = routes.flatMap((route) => attachments.add(route) ?? []);
   const listenerTls = new Map(gateways.flatMap((gateway) => {
     const from = referrerOf(gateway);
@@ -144,7 +151,7 @@ export function translateGatewayApi(
       gatewayStatus(gateway, listenerTls, containerPorts, (one) => attachments.count(one))
     ),
     routes: statuses,
-    listenerSets: listenerSetStatuses(objects.listenerSets, gateways),
+    listenerSets,
     parts: {
       listeners,
       ...serveRoutes(attachments.routes, ids, readers.settings),
@@ -158,6 +165,7 @@ class Attachments {
   /** Those that are accepted. */
   readonly routes: AttachedRoute[] = [];
   readonly #gateways: ReadonlyMap<string, GatewayModel>;
+  readonly #listenerSets: ReadonlyMap<string, ListenerSetStatus>;
   readonly #grants: ReferenceGrants;
   readonly #policies: BackendTlsPolicies;
   readonly #context: GatewayContext;
@@ -165,11 +173,13 @@ class Attachments {
 
   constructor(
     gateways: readonly GatewayModel[],
+    listenerSets: readonly ListenerSetStatus[],
     grants: ReferenceGrants,
     policies: BackendTlsPolicies,
     context: GatewayContext,
   ) {
     this.#gateways = new Map(gateways.map((gateway) => [gateway.identity.key, gateway]));
+    this.#listenerSets = new Map(listenerSets.map((each) => [each.identity.key, each]));
     this.#grants = grants;
     this.#policies = policies;
     this.#context = context;
@@ -185,9 +195,8 @@ class Attachments {
     const { identity, generation } = route;
     const attaching = { ...route, kind: HTTP_ROUTE, namespace: identity.ref.namespace };
     const parents = route.parents.flatMap((parent) => {
-      const gateway = this.#gateways.get(keyOf(parent));
-      if (gateway === undefined) return [];
-      return { parent, attachment: attach(parent, gateway, attaching, this.#context.namespaces) };
+      const attachment = this.#attach(parent, attaching);
+      return attachment === null ? [] : { parent, attachment };
     });
     if (parents.length === 0) return null;
     const rules = rulesConditions(route);
@@ -218,6 +227,16 @@ class Attachments {
         conditions: [...acceptedOf(attachment, rules), resolved],
       })),
     };
+  }
+
+  /** Null for a parent that is none of ours. */
+  #attach(parent: ParentRef, route: AttachingRoute): Attachment | null {
+    if (parent.kind !== GATEWAYS.kind) {
+      const refused = this.#listenerSets.get(keyOf(parent));
+      return refused === undefined ? null : { ok: false, condition: refused.ofRoutes };
+    }
+    const gateway = this.#gateways.get(keyOf(parent));
+    return gateway === undefined ? null : attach(parent, gateway, route, this.#context.namespaces);
   }
 
   #resolve(

@@ -8,15 +8,16 @@ import {
   GATEWAY_CLASSES,
   GATEWAYS,
   HTTP_ROUTES,
+  LISTENER_SETS,
   REFERENCE_GRANTS,
 } from "../../../controller/kube/types.ts";
-
 import { ApiRefusal, type KubeObject } from "./api_client.ts";
 import type { TestCluster } from "./cluster.ts";
 import { eventually } from "./condition.ts";
 
 const RESOURCES = [
-  ...[BACKEND_TLS_POLICIES, GATEWAY_CLASSES, GATEWAYS, HTTP_ROUTES, REFERENCE_GRANTS],
+  ...[BACKEND_TLS_POLICIES, GATEWAY_CLASSES, GATEWAYS, HTTP_ROUTES, LISTENER_SETS],
+  REFERENCE_GRANTS,
 ];
 
 export interface Crd extends Record<string, unknown> {

@@ -54,6 +54,7 @@ export interface LiveStatus {
     readonly conditions: readonly Condition[];
   }[];
   readonly supportedFeatures?: readonly unknown[];
+  readonly attachedListenerSets?: number;
 }
 
 type Live = KubeObject & { readonly status?: LiveStatus };

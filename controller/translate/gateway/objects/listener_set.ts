@@ -1,12 +1,13 @@
 /**
- * ListenerSets. In: an object of unknown shape, and the Gateways of ours. Out: its conditions; those of other
- * Gateways have none. They are not supported, so that their listeners are not served.
+ * ListenerSets. In: an object of unknown shape, and the Gateways of ours. Out: its conditions, and that of
+ * routes which name it as a parent; those of other Gateways have none. They are not supported, so that their
+ * listeners are not served.
  *
  * https://gateway-api.sigs.k8s.io/reference/spec/#listenerset
  */
 import { fieldOf } from "../../../base/json.ts";
 import { compareAge, type Identity, keyOf, readIdentity } from "../../../base/identity.ts";
-import { GATEWAY_API, GATEWAYS } from "../../../kube/types.ts";
+import { GATEWAY_API, GATEWAYS, LISTENER_SETS } from "../../../kube/types.ts";
 import { type Condition, falseCondition } from "./condition.ts";
 import { generationOf } from "./generation.ts";
 import { readReference } from "./reference.ts";
@@ -15,6 +16,8 @@ export interface ListenerSetStatus {
   readonly identity: Identity;
   readonly generation: number;
   readonly conditions: readonly Condition[];
+  /** Of routes that name it as a parent: it has no listener for them. */
+  readonly ofRoutes: Condition;
 }
 
 /** The oldest first. @param gateways Those of ours. */
@@ -32,7 +35,7 @@ function listenerSetStatus(
   object: unknown,
   gateways: ReadonlySet<string>,
 ): ListenerSetStatus | null {
-  const identity = readIdentity("ListenerSet", object);
+  const identity = readIdentity(LISTENER_SETS.kind, object);
   if (identity === null) return null;
   const { namespace } = identity.ref;
   const parent = readReference(fieldOf(fieldOf(object, "spec"), "parentRef"), {
@@ -40,13 +43,18 @@ function listenerSetStatus(
   });
   if (parent?.group !== GATEWAY_API || parent.kind !== GATEWAYS.kind) return null;
   if (!gateways.has(keyOf(parent))) return null;
-  const message = "ListenerSets are not supported. Write the listeners into " +
-    `Gateway ${parent.namespace}/${parent.name}.`;
+  const gateway = `Gateway ${parent.namespace}/${parent.name}`;
+  const message = `ListenerSets are not supported. Write the listeners into ${gateway}.`;
   return {
     identity,
     generation: generationOf(object),
     conditions: ["Accepted", "Programmed"].map((type) =>
       falseCondition(type, "NotAllowed", message)
+    ),
+    ofRoutes: falseCondition(
+      "Accepted",
+      "NoMatchingParent",
+      `${identity.label} is not accepted, as ListenerSets are not supported. Write ${gateway} as the parent.`,
     ),
   };
 }

@@ -1,11 +1,11 @@
 /**
- * Parents of routes. In: an element of `spec.parentRefs` of unknown shape. Out: which Gateway it names, and
- * which of its listeners.
+ * Parents of routes. In: an element of `spec.parentRefs` of unknown shape. Out: which Gateway or ListenerSet
+ * it names, and which of its listeners.
  *
  * https://gateway-api.sigs.k8s.io/reference/spec/#parentreference
  */
 import { asPort, asText, fieldOf, isAbsent } from "../../../base/json.ts";
-import { GATEWAY_API, GATEWAYS } from "../../../kube/types.ts";
+import { GATEWAY_API, GATEWAYS, LISTENER_SETS } from "../../../kube/types.ts";
 import { readReference, type Reference } from "./reference.ts";
 
 export interface ParentRef extends Reference {
@@ -19,7 +19,9 @@ export interface ParentRef extends Reference {
   readonly index: number;
 }
 
-/** Null for what is no Gateway: other controllers may know it. */
+const KINDS: ReadonlySet<string> = new Set([GATEWAYS.kind, LISTENER_SETS.kind]);
+
+/** Null for what is neither: other controllers may know it. */
 export function readParentRef(
   value: unknown,
   namespace: string,
@@ -27,7 +29,7 @@ export function readParentRef(
 ): ParentRef | null {
   const defaults = { group: GATEWAY_API, kind: GATEWAYS.kind, namespace };
   const reference = readReference(value, defaults);
-  if (reference?.group !== GATEWAY_API || reference.kind !== GATEWAYS.kind) return null;
+  if (reference?.group !== GATEWAY_API || !KINDS.has(reference.kind)) return null;
   const port = fieldOf(value, "port");
   const readPort = isAbsent(port) ? null : asPort(port);
   // A port that is none must not stand for all.
