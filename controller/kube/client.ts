@@ -8,6 +8,7 @@
 import { Redacted, type Secret } from "../../shared/redacted.ts";
 import { garbled, isOutage, readAnswer, readEvent } from "./answer.ts";
 import type { Credentials } from "./credentials.ts";
+import { requestPath } from "./request_path.ts";
 import { type HttpAnswer, type HttpCall, Transport } from "./transport.ts";
 import {
   ABORTED,
@@ -52,6 +53,11 @@ export interface Selection {
   readonly fieldSelector?: string;
   /** Only `metadata` (PartialObjectMetadata): no data of a Secret crosses the wire. */
   readonly metadataOnly?: boolean;
+}
+
+export interface GetOptions extends CallOptions, Pick<Selection, "metadataOnly"> {
+  /** Whether the right to it may be missing, which then is not reported. */
+  readonly isOptional?: boolean;
 }
 
 export interface ListOptions extends CallOptions {
@@ -125,13 +131,14 @@ export class KubeClient {
     resource: Resource,
     namespace: string | null,
     name: string,
-    options: CallOptions = {},
+    options: GetOptions = {},
   ): Promise<ApiResult<T>> {
     return this.#call("get", resource, "", {
       method: "GET",
-      path: pathOf(resource, namespace, name),
+      path: requestPath(resource, namespace, name),
+      headers: accept(options, "PartialObjectMetadata"),
       ...this.#readLimits(options),
-    });
+    }, options.isOptional);
   }
 
   /**
@@ -165,7 +172,7 @@ export class KubeClient {
     };
     const answer = await this.#send("list", resource, "", {
       method: "GET",
-      path: pathOf(resource, selection.namespace, null, query),
+      path: requestPath(resource, selection.namespace, null, query),
       headers: accept(selection, "PartialObjectMetadataList"),
       ...this.#readLimits(options),
     });
@@ -188,7 +195,7 @@ export class KubeClient {
     selection: Selection,
     options: WatchOptions,
   ): Promise<ApiError | null> {
-    const path = pathOf(resource, selection.namespace, null, {
+    const path = requestPath(resource, selection.namespace, null, {
       ...selectors(selection),
       watch: "1",
       allowWatchBookmarks: "true",
@@ -247,7 +254,7 @@ export class KubeClient {
     };
     return this.#call("apply", resource, options.subresource ?? "", {
       method: "PATCH",
-      path: pathOf(resource, metadata.namespace ?? null, metadata.name, {
+      path: requestPath(resource, metadata.namespace ?? null, metadata.name, {
         fieldManager: options.fieldManager ?? FIELD_MANAGER,
         force: "true",
         dryRun: options.dryRun ? "All" : undefined,
@@ -265,7 +272,7 @@ export class KubeClient {
   ): Promise<ApiResult<T>> {
     return this.#call("create", resource, "", {
       method: "POST",
-      path: pathOf(resource, object.metadata.namespace ?? null, null, {
+      path: requestPath(resource, object.metadata.namespace ?? null, null, {
         fieldManager: FIELD_MANAGER,
       }),
       headers: { "content-type": "application/json" },
@@ -286,7 +293,7 @@ export class KubeClient {
   ): Promise<ApiResult<T>> {
     return this.#call("update", resource, "", {
       method: "PUT",
-      path: pathOf(resource, object.metadata.namespace ?? null, object.metadata.name, {
+      path: requestPath(resource, object.metadata.namespace ?? null, object.metadata.name, {
         fieldManager: FIELD_MANAGER,
       }),
       headers: { "content-type": "application/json" },
@@ -308,7 +315,7 @@ export class KubeClient {
   ): Promise<ApiResult<T>> {
     return this.#call("patch", resource, options.subresource ?? "", {
       method: "PATCH",
-      path: pathOf(
+      path: requestPath(
         resource,
         namespace,
         name,
@@ -330,7 +337,7 @@ export class KubeClient {
     const { uid, resourceVersion } = options;
     return this.#call("delete", resource, "", {
       method: "DELETE",
-      path: pathOf(resource, namespace, name),
+      path: requestPath(resource, namespace, name),
       headers: { "content-type": "application/json" },
       body: JSON.stringify({
         apiVersion: "v1",
@@ -401,8 +408,9 @@ export class KubeClient {
     resource: Resource,
     subresource: string,
     call: HttpCall,
+    isOptional = false,
   ): Promise<ApiResult<T>> {
-    return readAnswer<T>(await this.#send(verb, resource, subresource, call));
+    return readAnswer<T>(await this.#send(verb, resource, subresource, call, isOptional));
   }
 
   async #send(
@@ -410,11 +418,12 @@ export class KubeClient {
     resource: Resource,
     subresource: string,
     call: HttpCall,
+    isOptional = false,
   ): Promise<HttpAnswer | ApiError> {
     const started = performance.now();
     const answer = await this.#authorized(() => this.#transport.exchange(call));
     const code = "status" in answer ? answer.status : answer.code;
-    const refused = code === 403 ? readAnswer(answer) : null;
+    const refused = code === 403 && !isOptional ? readAnswer(answer) : null;
     const refusal = refused === null || refused.ok ? null : refused.error.message;
     this.#report(verb, resource, subresource, code, started, refusal);
     return answer;
@@ -466,7 +475,7 @@ function limits({ deadline, signal }: CallOptions): { deadline: number; signal?:
 }
 
 function accept(
-  { metadataOnly }: Selection,
+  { metadataOnly }: Pick<Selection, "metadataOnly">,
   kind: "PartialObjectMetadata" | "PartialObjectMetadataList",
 ): Record<string, string> {
   return metadataOnly ? { accept: `application/json;as=${kind};g=meta.k8s.io;v=v1` } : {};
@@ -474,25 +483,4 @@ function accept(
 
 function selectors({ labelSelector, fieldSelector }: Selection) {
   return { labelSelector, fieldSelector };
-}
-
-function pathOf(
-  { group, version, plural, namespaced }: Resource,
-  namespace: string | null,
-  name: string | null,
-  query: Readonly<Record<string, string | undefined>> = {},
-  subresource?: string,
-): string {
-  const parts = [
-    ...(group === "" ? ["api", version] : ["apis", group, version]),
-    ...(namespaced && namespace !== null ? ["namespaces", namespace] : []),
-    plural,
-    ...(name === null ? [] : [name]),
-    ...(subresource === undefined ? [] : [subresource]),
-  ];
-  const pairs = Object.entries(query).flatMap(([key, value]) =>
-    value === undefined ? [] : [`${key}=${encodeURIComponent(value)}`]
-  );
-  const path = `/${parts.map(encodeURIComponent).join("/")}`;
-  return pairs.length === 0 ? path : `${path}?${pairs.join("&")}`;
 }

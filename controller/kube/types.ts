@@ -26,6 +26,7 @@ const resource = (group: string, version: string, plural: string, kind: string):
 });
 
 const CLUSTER_WIDE = new Set([
+  "customresourcedefinitions",
   "gatewayclasses",
   "ingressclasses",
   "namespaces",
@@ -91,6 +92,31 @@ export const BACKEND_TLS_POLICIES = resource(
   "backendtlspolicies",
   "BackendTLSPolicy",
 );
+
+export const CRDS = resource(
+  "apiextensions.k8s.io",
+  "v1",
+  "customresourcedefinitions",
+  "CustomResourceDefinition",
+);
+
+/** An annotation of CRDs: the release of Gateway API that they are of, `v1.6.3`. */
+export const BUNDLE_VERSION = `${GATEWAY_API}/bundle-version`;
+
+/** A CRD of Gateway API, as far as it says which release it is of. */
+export interface Crd {
+  /** `gateways.gateway.networking.k8s.io`. */
+  readonly name: string;
+  /** Null without the annotation. */
+  readonly bundleVersion: string | null;
+  /** Its objects are being deleted, and none can be made. */
+  readonly isTerminating: boolean;
+}
+
+/** The name of a kind's CRD. */
+export function crdName({ plural, group }: Resource): string {
+  return `${plural}.${group}`;
+}
 
 /** `networking.k8s.io/v1`, `v1`. */
 export function apiVersionOf({ group, version }: Resource): string {

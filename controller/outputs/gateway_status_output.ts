@@ -8,6 +8,7 @@ import type { Problem } from "../../shared/problem.ts";
 import { fieldOf, type JsonObject } from "../base/json.ts";
 import { isAlike } from "../kube/likeness.ts";
 import {
+  type Crd,
   GATEWAY_CLASSES,
   GATEWAYS,
   HTTP_ROUTES,
@@ -72,8 +73,8 @@ export interface GatewayStatusSources {
   readonly acks: () => readonly ProxyAck[];
   /** @param gateway `namespace/name`. Null where it is not known yet. */
   readonly addressOf: (gateway: string) => GatewayAddressState | null;
-  /** Of the CRDs; null where it is not known. */
-  readonly bundleVersion: () => string | null;
+  /** Of Gateway API; null where they are not known. */
+  readonly crds: () => readonly Crd[] | null;
   /** What `openPorts` gives has changed. */
   readonly onOpenPorts?: () => void;
   /** What `problems` gives has changed. */
@@ -249,11 +250,11 @@ export class GatewayStatusOutput implements Output {
   }
 
   #syncClasses({ classes }: GatewayTranslation): void {
-    const bundleVersion = this.#sources.bundleVersion();
+    const crds = this.#sources.crds();
     const showsFeatures = this.#showsFeatures;
     this.#classes.sync(
       new Map(classes.map((model): [string, WantedStatus] => {
-        const content = { model, bundleVersion, showsFeatures };
+        const content = { model, crds, showsFeatures };
         return [`/${model.name}`, {
           generation: model.generation,
           content,

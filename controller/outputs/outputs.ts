@@ -136,6 +136,11 @@ export class Outputs {
     this.#gateways?.changed();
   }
 
+  /** CRDs of Gateway API are of another bundle. */
+  crdsChanged(): void {
+    this.#gateways?.poke();
+  }
+
   /** We begin or cease to lead. */
   lead(isLeader: boolean): void {
     for (const output of this.#all) output.forget?.();

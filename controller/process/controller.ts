@@ -27,6 +27,7 @@ import { ControllerMetrics } from "../metrics.ts";
 import { type ControllerOptions, parseControllerOptions } from "../cli/options.ts";
 import { Outputs } from "../outputs/outputs.ts";
 import { Reconciler, type Reconciliation } from "../reconcile/reconciler.ts";
+import { GatewayBundle } from "../watch/gateway_bundle.ts";
 import { GatewayDiscovery } from "../watch/gateway_discovery.ts";
 import { SecretReferences } from "../watch/secret_references.ts";
 import { ProxyStream } from "../stream/from_options.ts";
@@ -101,6 +102,7 @@ class Controller {
   readonly #metrics = new ControllerMetrics();
   readonly #client: KubeClient;
   readonly #watches: Watches;
+  readonly #bundle: GatewayBundle;
   /** Null where Gateway API is not read. */
   readonly #discovery: GatewayDiscovery | null;
   readonly #leader: LeaderElector;
@@ -129,8 +131,12 @@ class Controller {
       gateway: options.gateway !== null,
       objectBounds: options.objectBounds,
     });
+    const bundle = this.#bundle = new GatewayBundle({
+      client,
+      onChange: () => this.#outputs.crdsChanged(),
+    });
     this.#discovery = options.gateway !== null
-      ? new GatewayDiscovery({ client, watches, log })
+      ? new GatewayDiscovery({ client, watches, log, bundle })
       : null;
     const leader = this.#leader = new LeaderElector({
       client,
@@ -180,7 +186,7 @@ class Controller {
         translationOf: ({ gateway }) => watches.isGatewayApiKnown ? gateway : null,
         contentOf: ({ snapshot }) => stream.server.contentOf(snapshot),
         acks: () => stream.acks(),
-        bundleVersion: () => null,
+        crds: () => this.#bundle.crds,
       },
     });
   }

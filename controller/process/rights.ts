@@ -9,6 +9,8 @@
 import { LEASE_NAME } from "../kube/leader.ts";
 import {
   CONFIG_MAPS,
+  crdName,
+  CRDS,
   ENDPOINT_SLICES,
   EVENTS,
   GATEWAY_CLASSES,
@@ -30,6 +32,7 @@ import { PREDECESSOR, PROXY_NAME, STREAM } from "../outputs/workload/names.ts";
 import { CLUSTER_NAMESPACE } from "../watch/cluster_id.ts";
 import {
   CLASS_CONFIG_MAPS,
+  DISCOVERED_KINDS,
   KINDS,
   NAMED_CONFIG_MAPS,
   NAMED_SECRETS,
@@ -125,6 +128,13 @@ const STATUS_CALLS: readonly Right[] = [
   ...[GATEWAYS, HTTP_ROUTES, LISTENER_SETS].map((resource): Right => ({
     ...{ scope: "served", resource, subresource: "status", verbs: ["patch"] },
   })),
+  // Of which bundle the CRDs are: the condition SupportedVersion. Optional.
+  {
+    scope: "cluster",
+    resource: CRDS,
+    names: DISCOVERED_KINDS.map((name) => crdName(KINDS[name].resource)),
+    verbs: ["get"],
+  },
   // The finalizer of classes in use: of custom resources, the status does not change it.
   { scope: "cluster", resource: GATEWAY_CLASSES, verbs: ["patch"] },
 ];

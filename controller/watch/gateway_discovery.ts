@@ -4,12 +4,14 @@
  *
  * A kind that is missing from one answer may be back in the next, as while its CRD is replaced: it is
  * watched until it has been missing for the whole of an interval. A kind that cannot be discovered stays
- * what it is. Discovery needs no right of its own (system:discovery), and none on CRDs.
+ * what it is. Discovery needs no right of its own (system:discovery), and none on CRDs, which `gateway_bundle.ts`
+ * reads if it may.
  */
 import type { Logger } from "../../shared/log.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { STOPPED } from "../kube/reflector.ts";
 import { type ApiResult, GATEWAY_API } from "../kube/types.ts";
+import type { GatewayBundle } from "./gateway_bundle.ts";
 import { DISCOVERED_KINDS, type KindName, KINDS } from "./kinds.ts";
 import type { Watches } from "./watches.ts";
 
@@ -26,6 +28,8 @@ export interface GatewayDiscoveryOptions {
   readonly client: Pick<KubeClient, "discover" | "onRecovery">;
   readonly watches: Pick<Watches, "discovered" | "startKind" | "stopKind" | "informer">;
   readonly log: Logger;
+  /** Is told of each discovery. */
+  readonly bundle?: Pick<GatewayBundle, "discovered">;
   /** For tests, in ms. */
   readonly interval?: number;
 }
@@ -120,6 +124,7 @@ export class GatewayDiscovery {
       }
       this.#complain(discovered.ok ? null : discovered.error.message);
       for (const resolve of asked) resolve(discovered);
+      if (discovered.ok) await this.#options.bundle?.discovered(this.watched, signal);
       await this.#pause();
     }
   }

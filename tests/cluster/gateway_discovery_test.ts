@@ -2,6 +2,7 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { DEFAULT_OBJECT_BOUNDS } from "../../controller/kube/object_bounds.ts";
 import { GATEWAY_API } from "../../controller/kube/types.ts";
+import { GatewayBundle } from "../../controller/watch/gateway_bundle.ts";
 import { GatewayDiscovery } from "../../controller/watch/gateway_discovery.ts";
 import { Watches } from "../../controller/watch/watches.ts";
 import { type ApiGateway, startGateway } from "./support/api_gateway.ts";
@@ -9,7 +10,7 @@ import type { KubeObject } from "./support/api_client.ts";
 import type { TestCluster } from "./support/cluster.ts";
 import { clusterTest } from "./support/cluster_case.ts";
 import { eventually } from "./support/condition.ts";
-import { applyOfCrd, gatewayCrd, installCrd, removeCrd } from "./support/gateway_crds.ts";
+import { applyOfCrd, type Crd, gatewayCrd, installCrd, removeCrd } from "./support/gateway_crds.ts";
 import { failure } from "./support/gateway_answers.ts";
 import { manifest } from "./support/kubectl.ts";
 import { NAMESPACE } from "./support/predecessor.ts";
@@ -31,6 +32,7 @@ class Scene implements AsyncDisposable {
   readonly gateway: ApiGateway;
   readonly watches: Watches;
   readonly api: GatewayDiscovery;
+  readonly bundle: GatewayBundle;
   readonly logged: LogEntry[];
   readonly #client: ReturnType<typeof clientOf>;
 
@@ -52,7 +54,11 @@ class Scene implements AsyncDisposable {
       objectBounds: DEFAULT_OBJECT_BOUNDS,
       timing: FAST,
     });
-    this.api = new GatewayDiscovery({ client, watches: this.watches, log, interval: INTERVAL });
+    const bundle = this.bundle = new GatewayBundle({ client, onChange: () => {} });
+    this.api = new GatewayDiscovery({
+      ...{ client, watches: this.watches, log, bundle },
+      interval: INTERVAL,
+    });
   }
 
   static async create(cluster: TestCluster): Promise<Scene> {
@@ -84,6 +90,8 @@ class Scene implements AsyncDisposable {
 const CLASSES = gatewayCrd("GatewayClass", ["v1"]);
 const GATEWAYS = gatewayCrd("Gateway", ["v1"]);
 const ROUTES = gatewayCrd("HTTPRoute", ["v1"]);
+
+const CRD_READS = { verb: "get", resource: "customresourcedefinitions" } as const;
 
 function routeNamed(name: string): Partial<KubeObject> {
   return { apiVersion: V1, kind: "HTTPRoute", metadata: { name, namespace: "default" } };
@@ -256,6 +264,50 @@ clusterTest("a kind counts as known when it is listed, or when there is none", a
   );
   equal((await ingresses.relist()).ok, false);
   denied.remove();
+});
+
+clusterTest("CRDs are known by their bundle, if they may be read", async (cluster) => {
+  await using scene = await Scene.create(cluster);
+  const { bundle, gateway } = scene;
+  const crds = () =>
+    bundle.crds?.map(({ name, bundleVersion, isTerminating }) =>
+      `${name.split(".")[0]} ${bundleVersion}${isTerminating ? ", terminating" : ""}`
+    ).join("; ") ?? null;
+  const becomes = (wanted: string | null) => eventually(`CRDs ${wanted}`, () => crds() === wanted);
+  const patch = async (crd: Crd, metadata: object) =>
+    await cluster.request(
+      "PATCH",
+      `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${crd.metadata.name}`,
+      { metadata },
+      "application/merge-patch+json",
+    );
+  const annotate = (crd: Crd, version: string | null) =>
+    patch(crd, { annotations: { "gateway.networking.k8s.io/bundle-version": version } });
+  await becomes("");
+  const denied = gateway.inject(CRD_READS, failure(403, "Forbidden"));
+  await installCrd(cluster, GATEWAYS);
+  await becomes(null);
+  ok(scene.watches.resources().gateways !== null, "nothing that is served depends on it");
+  denied.remove();
+  await becomes("gateways v1.6.3");
+  // What cannot be read now is what it was.
+  const broken = gateway.inject(CRD_READS, failure(500));
+  await installCrd(cluster, ROUTES);
+  await eventually("readings that fail", () => broken.hits >= 2);
+  equal(crds(), "gateways v1.6.3");
+  broken.remove();
+  await becomes("gateways v1.6.3; httproutes v1.6.3");
+  await annotate(ROUTES, "v1.7.0");
+  await becomes("gateways v1.6.3; httproutes v1.7.0");
+  await annotate(ROUTES, null);
+  await becomes("gateways v1.6.3; httproutes null");
+  await patch(ROUTES, { finalizers: ["example.com/keep"] });
+  await removeCrd(cluster, ROUTES);
+  await becomes("gateways v1.6.3; httproutes null, terminating");
+  await patch(ROUTES, { finalizers: null });
+  await becomes("gateways v1.6.3");
+  await removeCrd(cluster, GATEWAYS);
+  await becomes("");
 });
 
 clusterTest("kinds with unknown versions only are not watched", async (cluster) => {

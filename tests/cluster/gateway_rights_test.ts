@@ -160,6 +160,7 @@ Deno.test("status and finalizer are written with the ClusterRole of overlays/gat
     async () => {
       const { status, metadata } = (await gatewayClass())!;
       return shown(status?.conditions, "Accepted") === "True/Accepted@1" &&
+        shown(status?.conditions, "SupportedVersion") === "True/SupportedVersion@1" &&
         metadata.finalizers?.join() === CLASS_FINALIZER;
     },
     PATIENCE,

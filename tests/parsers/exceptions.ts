@@ -29,6 +29,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "controller/translate/config_map/key.ts": ["defaultOf", "globalAuth", "guard", "plain"],
       "controller/kube/client.ts": ["KubeClient.discover"],
       "controller/kube/informer.ts": ["Informer.useVersion"],
+      "controller/watch/gateway_bundle.ts": ["GatewayBundle.discovered"],
       "controller/translate/gateway/objects/condition.ts": ["falseCondition", "trueCondition"],
     },
   },
@@ -284,6 +285,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "controller/outputs/events/message.ts": ["eventName"],
       "controller/outputs/events/record.ts": ["newEvent", "repeatedEvent"],
       "controller/kube/client.ts": ["KubeClient.delete", "KubeClient.get", "KubeClient.patch"],
+      "controller/kube/request_path.ts": ["requestPath"],
       "controller/kube/fenced_client.ts": [
         "FencedClient.delete",
         "FencedClient.get",

@@ -1,4 +1,5 @@
-import { deepEqual, equal } from "node:assert/strict";
+import { deepEqual, equal, match } from "node:assert/strict";
+import type { Crd } from "../../kube/types.ts";
 import {
   type Condition,
   falseCondition,
@@ -13,7 +14,7 @@ function model(condition: Condition = trueCondition("Accepted")) {
   return { name: "pingress", generation: 3, conditions: [condition] };
 }
 
-const wanted = { model: model(), bundleVersion: null, showsFeatures: true };
+const wanted = { model: model(), crds: null, showsFeatures: true };
 
 /** Type, status, reason, generation. */
 function shown(change: ReturnType<typeof classChange>) {
@@ -22,22 +23,51 @@ function shown(change: ReturnType<typeof classChange>) {
   );
 }
 
-const VERSIONS = [
-  [null, "Unknown", "Pending"],
-  ["v1.6.3", "True", "SupportedVersion"],
-  ["v1.0.0", "True", "SupportedVersion"],
-  ["v1.6.0-rc.1", "True", "SupportedVersion"],
-  ["v1.7.0", "False", "UnsupportedVersion"],
-  ["v0.8.1", "False", "UnsupportedVersion"],
-  ["main", "False", "UnsupportedVersion"],
-] as const;
+/** CRDs by their bundles; null for one without the annotation. */
+function crdsOf(...versions: readonly (string | null)[]): readonly Crd[] {
+  return versions.map((bundleVersion, i) => ({
+    ...{ name: `crd-${i}`, bundleVersion, isTerminating: false },
+  }));
+}
 
-for (const [bundleVersion, status, reason] of VERSIONS) {
-  Deno.test(`with CRDs of bundle ${bundleVersion}, SupportedVersion is ${status}`, () => {
-    deepEqual(shown(classChange(undefined, { ...wanted, bundleVersion }, NOW)), [
+const TERMINATING = { ...crdsOf("v1.6.3")[0], name: "gone", isTerminating: true };
+
+const VERSIONS: readonly (readonly [string, readonly Crd[] | null, string, string, RegExp])[] = [
+  ["CRDs that may not be read", null, "Unknown", "Pending", /does not read CRDs/],
+  ["no CRD", [], "Unknown", "Pending", /does not read CRDs/],
+  ["bundle v1.6.3", crdsOf("v1.6.3", "v1.6.3"), "True", "SupportedVersion", /^$/],
+  ["bundle v1.0.0", crdsOf("v1.0.0"), "True", "SupportedVersion", /^$/],
+  ["a release candidate", crdsOf("v1.6.0-rc.1"), "True", "SupportedVersion", /^$/],
+  [
+    "a newer bundle",
+    crdsOf("v1.7.0"),
+    "False",
+    "UnsupportedVersion",
+    /crd-0 is of bundle "v1.7.0"/,
+  ],
+  ["an older bundle", crdsOf("v0.8.1"), "False", "UnsupportedVersion", /"v0.8.1"/],
+  ["a bundle of a branch", crdsOf("main"), "False", "UnsupportedVersion", /"main"/],
+  ["CRDs of two bundles", crdsOf("v1.6.3", "v1.8.0"), "False", "UnsupportedVersion", /crd-1 is of/],
+  ["two supported bundles", crdsOf("v1.5.0", "v1.6.3"), "True", "SupportedVersion", /^$/],
+  ["a missing annotation", crdsOf("v1.6.3", null), "Unknown", "Pending", /crd-1 has no annotation/],
+  ["a newer bundle, and none", crdsOf(null, "v1.7.0"), "False", "UnsupportedVersion", /crd-1 is/],
+  [
+    "a CRD that is being deleted",
+    [...crdsOf("v1.7.0"), TERMINATING],
+    "Unknown",
+    "Pending",
+    /gone is/,
+  ],
+];
+
+for (const [what, crds, status, reason, message] of VERSIONS) {
+  Deno.test(`with ${what}, SupportedVersion is ${status}`, () => {
+    const change = classChange(undefined, { ...wanted, crds }, NOW);
+    deepEqual(shown(change), [
       ["Accepted", "True", "Accepted", 3],
       ["SupportedVersion", status, reason, 3],
     ]);
+    match((change?.fields.conditions as { message: string }[])[1].message, message);
   });
 }
 

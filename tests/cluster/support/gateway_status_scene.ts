@@ -253,7 +253,7 @@ export class StatusReplica {
       contentOf: () => ({ hash: this.hash, version: VERSION }),
       acks: () => this.acks,
       addressOf: () => this.address,
-      bundleVersion: () => null,
+      crds: () => null,
       onProblems: () => {},
     });
   }
