@@ -191,6 +191,7 @@ const CONTROLLER: Readonly<Record<string, readonly string[]>> = {
   "controller/translate/gateway": [
     "controller/base",
     "controller/kube",
+    "controller/translate/bounds",
     "controller/translate/backends",
     "controller/translate/certificates",
     "controller/translate/gateway/objects",

@@ -17,7 +17,7 @@ export const BOUND_OPTIONS = defineOptions({
     reason: "some 140 MiB in each proxy with four workers",
     help:
       "Maximum number of routes per namespace. Above it, published routes stay, and Ingresses " +
-      "that would add routes are rejected, the newest first.",
+      "and HTTPRoutes that would add routes are rejected, the newest first.",
   },
   maxNamespaceHostBytes: {
     type: "size",
@@ -25,8 +25,8 @@ export const BOUND_OPTIONS = defineOptions({
     default: DEFAULT_NAMESPACE_BOUNDS.hostBytes,
     min: 1024,
     reason: "400 bytes for each of 10,000 routes",
-    help: "Maximum size of all hosts, paths and settings of routes, such as allowlists, of a " +
-      "namespace. Above it, as with --max-namespace-routes.",
+    help: "Maximum size of all hosts, paths, other matches and settings of routes, such as " +
+      "allowlists, of a namespace. Above it, as with --max-namespace-routes.",
   },
   maxNamespaceEndpoints: {
     type: "integer",

@@ -226,7 +226,11 @@ export class Translator {
     const gateway = options.gateway == null ? null : memory.gateway.translate(
       resources,
       options.gateway,
-      { backends, services: backends.services, secrets, sources, published },
+      {
+        ...{ backends, services: backends.services, secrets, sources, published },
+        bounds: options.namespaceBounds ?? DEFAULT_NAMESPACE_BOUNDS,
+        taken: memory.clusterBounds.partsByNamespace(admitted.ingresses),
+      },
     );
     const used = memory.usedSettings.of(ingresses);
     const { routes, ...shared } = gateway === null

@@ -16,6 +16,7 @@ import { DEFAULT_GATEWAY_OPTIONS } from "../../controller/translate/gateway/gate
 import { servicePorts } from "../../controller/translate/gateway/lookups.ts";
 import { patternFault } from "../../controller/translate/gateway/objects/pattern.ts";
 import { readService } from "../../controller/translate/backends/service.ts";
+import type { Snapshot } from "../../shared/snapshot/types.ts";
 import { listParser, type Parser, textParser } from "./parser.ts";
 import { listOf } from "./tenant_objects.ts";
 
@@ -190,6 +191,45 @@ function policyOf(targetRefs: readonly unknown[], name = "tls") {
   return { metadata: { name, namespace: "one" }, spec: { targetRefs } };
 }
 
+const EMPTY: Snapshot = {
+  format: 2,
+  version: { epoch: "", seen: {} },
+  routes: [],
+  defaultAction: null,
+  upstreams: [],
+  certificates: [],
+  defaultCertificate: null,
+};
+
+interface Translating {
+  readonly readers?: GatewayReaders;
+  readonly configMaps?: ReturnType<typeof configMapLookup>;
+  readonly published?: Snapshot | null;
+  /** Of what one namespace may have. */
+  readonly limit?: number;
+}
+
+function translateAll(
+  given: GatewayObjects,
+  {
+    readers = new GatewayReaders(),
+    configMaps = configMapLookup([], []),
+    published = null,
+    limit = Infinity,
+  }: Translating = {},
+) {
+  return translateGatewayApi(given, {
+    services: servicePorts(new Map([["one/x", SERVICE]])),
+    upstreams: { faultOf: () => null },
+    secrets: { find: () => "no Secret" },
+    namespaces: new Map([["one", {}]]),
+    bounds: { routes: limit, hostBytes: limit, certificates: limit },
+    taken: new Map(),
+    ...DEFAULT_GATEWAY_OPTIONS,
+    ...{ published, configMaps },
+  }, readers);
+}
+
 export const GATEWAY_PARSERS: readonly Parser[] = [
   listParser({
     name: "objects of Gateway API",
@@ -221,6 +261,7 @@ export const GATEWAY_PARSERS: readonly Parser[] = [
       "controller/translate/gateway/objects/route_filters.ts redirectOn",
       "controller/translate/gateway/objects/route_match.ts readMatch",
       "controller/translate/gateway/served_routes.ts serveRoutes",
+      "controller/translate/gateway/route_bounds.ts crowdedNamespaces",
     ],
     count: 4096,
     read: Object.fromEntries(
@@ -232,19 +273,32 @@ export const GATEWAY_PARSERS: readonly Parser[] = [
           data: { serviceType: "ClusterIP" },
         }));
         const unread = listOf(count, (i) => `one/p-${2 * i + 1}`);
+        const lookup = configMapLookup(configMaps, unread);
         return () => {
           const readers = new GatewayReaders();
           parameterReferences({ gatewayClasses, gateways } as ParameterLists, "one", readers);
-          translateGatewayApi(given, {
-            services: servicePorts(new Map([["one/x", SERVICE]])),
-            upstreams: { faultOf: () => null },
-            secrets: { find: () => "no Secret" },
-            namespaces: new Map([["one", {}]]),
-            published: [],
-            ...DEFAULT_GATEWAY_OPTIONS,
-            configMaps: configMapLookup(configMaps, unread),
-          }, readers);
+          translateAll(given, { readers, configMaps: lookup });
         };
+      }]),
+    ),
+  }),
+  listParser({
+    name: "published HTTPRoutes of a namespace beyond its bounds",
+    functions: [
+      "controller/translate/gateway/route_bounds.ts refusedRoutes",
+      "controller/translate/gateway/served_routes.ts placeOf",
+      "controller/translate/model/backend_ref.ts serviceOf",
+    ],
+    count: 2048,
+    read: Object.fromEntries(
+      (["routes", "hostnames", "rules", "matches", "backends"] as const).map((
+        name,
+      ) => [name, (count: number) => {
+        const { parts } = translateAll(OBJECTS[name](count));
+        const published = { ...EMPTY, ...parts, certificates: [] };
+        // Each asks for one more than was published of it.
+        const given = OBJECTS[name](count + 1);
+        return () => void translateAll(given, { published, limit: 0 });
       }]),
     ),
   }),

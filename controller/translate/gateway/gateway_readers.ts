@@ -7,11 +7,14 @@ import { ObjectCache } from "../../base/memo.ts";
 import { RouteSettingsPool } from "../model/route_settings.ts";
 import { type GatewayModel, readGateway } from "./objects/gateway.ts";
 import { type GatewayClassModel, readGatewayClasses } from "./objects/gateway_class.ts";
+import { RouteDemands } from "./route_bounds.ts";
 import { type HttpRouteModel, readHttpRoute } from "./objects/http_route.ts";
 
 export class GatewayReaders {
   /** Filters and policies by their content. */
   readonly settings = new RouteSettingsPool();
+  /** Sizes of rules. */
+  readonly demands = new RouteDemands();
   readonly #gateways = new ObjectCache(readGateway);
   readonly #routes = new ObjectCache(readHttpRoute);
 

@@ -7,17 +7,33 @@
  *     routes ─▶ attachment ─▶ backends by grants ─▶ routes by host and precedence
  */
 import type { PortRange } from "../../../shared/net/port_range.ts";
-import type { Certificate, FilterSet, Listener, Route } from "../../../shared/snapshot/types.ts";
+import type {
+  Action,
+  Certificate,
+  FilterSet,
+  Listener,
+  Route,
+  Snapshot,
+} from "../../../shared/snapshot/types.ts";
 import { compareAge, type Identity, keyOf } from "../../base/identity.ts";
 import { compareText } from "../../base/text_order.ts";
-import { GATEWAY_API, GATEWAYS, HTTP_ROUTES } from "../../kube/types.ts";
+import { GATEWAY_API, GATEWAYS, HTTP_ROUTES, SERVICES } from "../../kube/types.ts";
 import {
   attach,
   type AttachingRoute,
   type Attachment,
   type NamespaceLabels,
 } from "./attachment.ts";
+import type { NamespaceBounds } from "../bounds/namespace_bounds.ts";
+import { serviceOf } from "../model/backend_ref.ts";
 import {
+  crowdedNamespaces,
+  type DemandingRoute,
+  refusedRoutes,
+  type RouteDemand,
+} from "./route_bounds.ts";
+import {
+  type BackendModel,
   resolveBackend,
   type ResolvedBackend,
   type ServicePorts,
@@ -45,7 +61,7 @@ import { type ListenerSetStatus, listenerSetStatuses } from "./objects/listener_
 import type { ParentRef } from "./objects/parent_ref.ts";
 import { ReferenceGrants } from "./objects/reference_grant.ts";
 import { publishedGateways, serveListeners } from "./served_listeners.ts";
-import { type AttachedRoute, serveRoutes } from "./served_routes.ts";
+import { type AttachedRoute, broken, type KeptRoute, serveRoutes } from "./served_routes.ts";
 
 export type { GatewayPort, GatewayStatus, ListenerStatus } from "./gateway_status.ts";
 
@@ -65,10 +81,13 @@ export interface GatewayContext extends Omit<ParameterContext, "publishedGateway
   readonly upstreams: ServiceUpstreams;
   readonly secrets: TlsSecrets;
   readonly namespaces: NamespaceLabels;
-  /** Those of the snapshot that was published last: their container ports stay. */
-  readonly published: readonly Listener[];
+  /** What was published last: container ports of its listeners stay, and so does what is over a bound. */
+  readonly published: Snapshot | null;
   /** Of container ports. */
   readonly listenRange: PortRange;
+  readonly bounds: NamespaceBounds;
+  /** What the Ingresses of each namespace have of these. */
+  readonly taken: ReadonlyMap<string, RouteDemand>;
 }
 
 export interface GatewayTranslation {
@@ -91,6 +110,14 @@ export interface GatewayParts {
   readonly certificates: readonly Certificate[];
 }
 
+/** With what it depends on beside its objects. */
+export interface BoundedTranslation extends GatewayTranslation {
+  /** What routes ask for, by namespace. */
+  readonly demands: ReadonlyMap<string, RouteDemand>;
+  /** Whether a namespace asks for more than it may have, so that it depends on what was published. */
+  readonly isCrowded: boolean;
+}
+
 export interface RouteStatus {
   readonly identity: Identity;
   readonly generation: number;
@@ -110,12 +137,12 @@ export function translateGatewayApi(
   objects: GatewayObjects,
   context: GatewayContext,
   readers: GatewayReaders,
-): GatewayTranslation {
+): BoundedTranslation {
   const { secrets, published, listenRange } = context;
   const grants = new ReferenceGrants(objects.grants);
   const parameters = new GatewayParameters(readers.classes(objects.classes), {
     ...context,
-    publishedGateways: publishedGateways(published),
+    publishedGateways: publishedGateways(published?.listeners ?? []),
   });
   const gateways = objects.gateways.flatMap((object) => readers.gateway(object) ?? [])
     .flatMap((gateway) => parameters.configure(gateway) ?? [])
@@ -125,7 +152,14 @@ export function translateGatewayApi(
   const policies = new BackendTlsPolicies(objects.backendTlsPolicies);
   const listenerSets = listenerSetStatuses(objects.listenerSets, gateways);
   const attachments = new Attachments(gateways, listenerSets, grants, policies, context);
-  const statuses = routes.flatMap((route) => attachments.add(route) ?? []);
+  const attached = routes.flatMap((route) => attachments.attach(route) ?? []);
+  const demanding = attached.filter(({ isServed }) => isServed);
+  const demands = readers.demands.totals(demanding);
+  const crowded = crowdedNamespaces(demands, context);
+  const refused = refusedRoutes(demanding, crowded, context, readers.demands);
+  const statuses = attached.map((each) =>
+    attachments.settle(each, refused.get(each.route)?.condition ?? null)
+  );
   const listenerTls = new Map(gateways.flatMap((gateway) => {
     const from = referrerOf(gateway);
     return gateway.listeners.map((listener) =>
@@ -142,9 +176,13 @@ export function translateGatewayApi(
       for (const certificate of shown) certificates.set(certificate.id, certificate);
       return shown;
     },
-    published,
+    published?.listeners ?? [],
     listenRange,
   );
+  const kept = demanding.flatMap((each): KeptRoute[] => {
+    const refusal = refused.get(each.route);
+    return refusal === undefined ? [] : [attachments.keep(each, refusal.published, ids)];
+  });
   return {
     classes: parameters.classes.toSorted((a, b) => compareText(a.name, b.name)),
     gateways: gateways.map((gateway) =>
@@ -154,10 +192,25 @@ export function translateGatewayApi(
     listenerSets,
     parts: {
       listeners,
-      ...serveRoutes(attachments.routes, ids, readers.settings),
+      ...serveRoutes(
+        attachments.routes,
+        ids,
+        readers.settings,
+        kept,
+        published?.filterSets ?? [],
+      ),
       certificates: [...certificates.values()].sort((a, b) => compareText(a.id, b.id)),
     },
+    demands,
+    isCrowded: crowded.size > 0,
   };
+}
+
+/** A route that has a parent of ours. */
+interface RouteParents extends DemandingRoute {
+  readonly parents: readonly { readonly parent: ParentRef; readonly attachment: Attachment }[];
+  /** Whether it attaches to a listener. */
+  readonly isServed: boolean;
 }
 
 /** Which routes attach to which listeners. */
@@ -191,33 +244,43 @@ class Attachments {
   }
 
   /** Null for a route without a parent of ours. */
-  add(route: HttpRouteModel): RouteStatus | null {
-    const { identity, generation } = route;
-    const attaching = { ...route, kind: HTTP_ROUTE, namespace: identity.ref.namespace };
+  attach(route: HttpRouteModel): RouteParents | null {
+    const attaching = { ...route, kind: HTTP_ROUTE, namespace: route.identity.ref.namespace };
     const parents = route.parents.flatMap((parent) => {
       const attachment = this.#attach(parent, attaching);
       return attachment === null ? [] : { parent, attachment };
     });
     if (parents.length === 0) return null;
-    const rules = rulesConditions(route);
-    const isAccepted = rules.some(({ type, status }) => type === "Accepted" && status === "True");
     const listeners = parents.flatMap(({ attachment }) =>
       attachment.ok ? attachment.listeners : []
     );
-    const isServed = listeners.length > 0;
-    const backends = route.rules.map((rule) => this.#resolve(rule, identity, isServed));
     const hosts = new Map<string, Set<ListenerModel>>();
     for (const { listener, hostnames } of listeners) {
-      if (isAccepted) {
-        this.#counts.set(listener, (this.#counts.get(listener) ?? new Set()).add(route));
-      }
       for (const hostname of hostnames) {
         const host = hostname ?? "*";
         hosts.set(host, (hosts.get(host) ?? new Set()).add(listener));
       }
     }
+    return { route, parents, hosts, isServed: listeners.length > 0 };
+  }
+
+  /** @param refusal Why it is not served as it is written, though it attaches; null where it is. */
+  settle(
+    { route, parents, hosts, isServed }: RouteParents,
+    refusal: Condition | null,
+  ): RouteStatus {
+    const { identity, generation } = route;
+    const rules = refusal === null ? rulesConditions(route) : [refusal];
+    const isAccepted = rules.some(({ type, status }) => type === "Accepted" && status === "True");
+    const isTaken = isServed && refusal === null;
+    const backends = route.rules.map((rule) => this.#resolve(rule, identity, isTaken));
+    for (const { attachment } of isAccepted ? parents : []) {
+      for (const { listener } of attachment.ok ? attachment.listeners : []) {
+        this.#counts.set(listener, (this.#counts.get(listener) ?? new Set()).add(route));
+      }
+    }
     // Rules that are all refused stay too, and reply 500: their requests must not go elsewhere.
-    if (isServed) this.routes.push({ route, backends, hosts });
+    if (isTaken) this.routes.push({ route, backends, hosts });
     const resolved = resolvedRefsOf(backends);
     return {
       ...{ identity, generation },
@@ -227,6 +290,39 @@ class Attachments {
         conditions: [...acceptedOf(attachment, rules), resolved],
       })),
     };
+  }
+
+  /** What was published of a route, on the listeners that it attaches to, with backends that it may have now. */
+  keep(
+    { route: { identity }, hosts }: RouteParents,
+    published: readonly Route[],
+    ids: ReadonlyMap<ListenerModel, string>,
+  ): KeptRoute {
+    const routes = published.flatMap((route): Route[] => {
+      const open = new Set([...hosts.get(route.host) ?? []].map((listener) => ids.get(listener)));
+      const listeners = (route.listeners ?? []).filter((id) => open.has(id));
+      const action = this.#permitted(route.action, identity);
+      return listeners.length === 0 ? [] : [{ ...route, listeners, action }];
+    });
+    return { identity, routes };
+  }
+
+  /** A grant may have been taken away since. */
+  #permitted(action: Action, { ref: { namespace } }: Identity): Action {
+    if (action.kind !== "forward") return action;
+    const backends = action.backends.map((backend) => {
+      const service = serviceOf(backend.upstream);
+      if (service === null) return backend;
+      const model = {
+        ...{ field: "its published backend", weight: 1, port: service.port },
+        reference: { group: "", kind: SERVICES.kind, ...service },
+      };
+      const { fault, refusal } = this.#resolveOne(model, namespace, this.#context.upstreams);
+      const reason = fault?.message ?? refusal;
+      return reason === null ? backend : { ...backend, fault: reason };
+    });
+    const [{ fault }] = backends;
+    return backends.length === 1 && fault !== undefined ? broken(fault) : { ...action, backends };
   }
 
   /** Null for a parent that is none of ours. */
@@ -244,12 +340,18 @@ class Attachments {
     { ref: { namespace } }: Identity,
     isServed: boolean,
   ): readonly ResolvedBackend[] {
+    const needed = isServed && fault === null ? this.#context.upstreams : null;
+    return backends.map((each) => this.#resolveOne(each, namespace, needed));
+  }
+
+  #resolveOne(
+    backend: BackendModel,
+    namespace: string,
+    needed: ServiceUpstreams | null,
+  ): ResolvedBackend {
     const from = { group: GATEWAY_API, kind: HTTP_ROUTES.kind, namespace };
-    const { services, upstreams } = this.#context;
-    const needed = isServed && fault === null ? upstreams : null;
-    return backends.map((each) =>
-      resolveBackend(each, from, this.#grants, services, this.#policies, needed)
-    );
+    const { services } = this.#context;
+    return resolveBackend(backend, from, this.#grants, services, this.#policies, needed);
   }
 }
 

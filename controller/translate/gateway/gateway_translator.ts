@@ -14,10 +14,13 @@ import type { CertificateSources, SecretModel } from "../certificates/certificat
 import { configMapLookup } from "./gateway_parameters.ts";
 import type { GatewayReaders } from "./gateway_readers.ts";
 import {
+  type BoundedTranslation,
   type GatewayParts,
   type GatewayTranslation,
   translateGatewayApi,
 } from "./gateway_translation.ts";
+import type { NamespaceBounds } from "../bounds/namespace_bounds.ts";
+import { crowdedNamespaces, type RouteDemand } from "./route_bounds.ts";
 import { publishedParts } from "./published_parts.ts";
 import type { ServiceDefaults } from "./objects/parameters.ts";
 import { namespaceLabels, servicePorts, tlsSecrets, UsedUpstreams } from "./lookups.ts";
@@ -45,6 +48,9 @@ export interface GatewayStages {
   readonly secrets: ReadonlyMap<string, SecretModel>;
   readonly sources: CertificateSources;
   readonly published: Snapshot | null;
+  /** What each namespace may have, and what its Ingresses have of that. */
+  readonly bounds: NamespaceBounds;
+  readonly taken: ReadonlyMap<string, RouteDemand>;
 }
 
 const NO_PARTS: GatewayParts = { listeners: [], routes: [], filterSets: [], certificates: [] };
@@ -57,11 +63,15 @@ interface Inputs {
   readonly published: string;
   readonly unreadConfigMaps: readonly string[];
   readonly options: GatewayOptions;
+  readonly bounds: NamespaceBounds;
+  readonly taken: GatewayStages["taken"];
+  /** Whole. */
+  readonly snapshot: Snapshot | null;
 }
 
 export class GatewayTranslator {
   readonly #readers: GatewayReaders;
-  readonly #last = new LastResult<Inputs, GatewayTranslation>();
+  readonly #last = new LastResult<Inputs, BoundedTranslation>();
   #used: UsedUpstreams | null = null;
 
   constructor(readers: GatewayReaders) {
@@ -88,7 +98,7 @@ export class GatewayTranslator {
   #translate(
     resources: Resources,
     options: GatewayOptions,
-    { backends, services, secrets, sources, published }: GatewayStages,
+    { backends, services, secrets, sources, published, bounds, taken }: GatewayStages,
   ): GatewayTranslation {
     const {
       gatewayClasses,
@@ -112,9 +122,12 @@ export class GatewayTranslator {
     const inputs: Inputs = {
       lists: [...Object.values(objects), namespaces ?? [], configMaps],
       ...{ services, secrets, unreadConfigMaps, options },
+      ...{ bounds, taken, snapshot: published },
       published: JSON.stringify(listeners.map(({ id, port, socket }) => [id, port, socket])),
     };
-    const before = this.#last.recall((last) => isSameInputs(last, inputs));
+    const before = this.#last.recall((last) =>
+      isSameInputs(last, inputs) && this.#isWithinBoundsAs(last, inputs)
+    );
     const again = before === null ? null : this.#used?.askAgain(backends) ?? null;
     if (before !== null && again !== null) {
       this.#used = again;
@@ -124,13 +137,22 @@ export class GatewayTranslator {
     return this.#last.keep(
       inputs,
       translateGatewayApi(objects, {
-        ...{ upstreams, published: listeners, ...options },
+        ...{ upstreams, published, bounds, taken, ...options },
         configMaps: configMapLookup(configMaps, unreadConfigMaps),
         services: servicePorts(services),
         secrets: tlsSecrets(secrets, sources),
         namespaces: namespaceLabels(namespaces),
       }, this.#readers),
     );
+  }
+
+  /** Where no namespace asks for too much, neither Ingresses nor what was published change anything. */
+  #isWithinBoundsAs(last: Inputs, inputs: Inputs): boolean {
+    const { demands, isCrowded } = this.#last.last!.result;
+    if (!isCrowded) return crowdedNamespaces(demands, inputs).size === 0;
+    return last.taken === inputs.taken && last.snapshot === inputs.snapshot &&
+      last.bounds.routes === inputs.bounds.routes &&
+      last.bounds.hostBytes === inputs.bounds.hostBytes;
   }
 }
 

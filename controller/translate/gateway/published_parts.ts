@@ -6,6 +6,7 @@
 import type { Snapshot } from "../../../shared/snapshot/types.ts";
 import { upstreamsOf } from "../../../shared/snapshot/forward_action.ts";
 import type { GatewayParts } from "./gateway_translation.ts";
+import { serviceOf } from "../model/backend_ref.ts";
 import type { ServiceUpstreams } from "./objects/backend_ref.ts";
 
 /** @param upstreams Are asked for those that routes forward to, whose endpoints go on changing. */
@@ -15,8 +16,8 @@ export function publishedParts(
 ): GatewayParts {
   const own = routes.filter((route) => route.listeners !== undefined);
   for (const id of new Set(own.flatMap(({ action }) => upstreamsOf(action)))) {
-    const [, namespace, name, port] = /^([^/]+)\/([^:]+):(\d+)$/.exec(id) ?? [];
-    if (port !== undefined) upstreams.faultOf(namespace, name, Number(port));
+    const service = serviceOf(id);
+    if (service !== null) upstreams.faultOf(service.namespace, service.name, service.port);
   }
   const sets = new Set(own.map(({ filterSet }) => filterSet));
   const shown = new Set(listeners.flatMap((listener) => listener.certificates ?? []));

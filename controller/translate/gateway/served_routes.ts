@@ -14,6 +14,7 @@ import { compareText } from "../../base/text_order.ts";
 import { HTTP_ROUTES } from "../../kube/types.ts";
 import type { RouteSettingsPool } from "../model/route_settings.ts";
 import type { ResolvedBackend } from "./objects/backend_ref.ts";
+import type { Identity } from "../../base/identity.ts";
 import type { HttpRouteModel, RuleModel } from "./objects/http_route.ts";
 import type { ListenerModel } from "./objects/listener.ts";
 import { comparePrecedence, type PlacedMatch } from "./precedence.ts";
@@ -28,11 +29,25 @@ export interface AttachedRoute {
   readonly hosts: ReadonlyMap<string, ReadonlySet<ListenerModel>>;
 }
 
+/** What was published of a route, and stays in place of its rules; its backends are still permitted. */
+export interface KeptRoute {
+  readonly identity: Identity;
+  readonly routes: readonly Route[];
+}
+
 export interface ServedRoutes {
   /** Sorted by host, then by precedence. */
   readonly routes: readonly Route[];
   /** Those that they refer to, each once, sorted by id. */
   readonly filterSets: readonly FilterSet[];
+}
+
+/** Of the id of a route: where in its HTTPRoute its match stands; null for any other id. */
+export function placeOf(
+  id: string,
+): { readonly ruleIndex: number; readonly matchIndex: number } | null {
+  const [, rule, match] = /^\S+ (\d+)\.(\d+) /.exec(id) ?? [];
+  return rule === undefined ? null : { ruleIndex: Number(rule), matchIndex: Number(match) };
 }
 
 interface Placed extends PlacedMatch {
@@ -44,9 +59,21 @@ export function serveRoutes(
   attached: readonly AttachedRoute[],
   ids: ReadonlyMap<ListenerModel, string>,
   settings: RouteSettingsPool,
+  kept: readonly KeptRoute[] = [],
+  publishedSets: readonly FilterSet[] = [],
 ): ServedRoutes {
   const filterSets = new Map<string, FilterSet>();
-  const placed = attached.flatMap((each) => placedRoutes(each, ids, settings, filterSets));
+  const placed = [
+    ...attached.flatMap((each) => placedRoutes(each, ids, settings, filterSets)),
+    ...kept.flatMap(({ identity, routes }) =>
+      routes.map((route): Placed => ({
+        ...{ route, identity, match: route.match },
+        ...(placeOf(route.id) ?? { ruleIndex: 0, matchIndex: 0 }),
+      }))
+    ),
+  ];
+  const keptSets = new Set(kept.flatMap(({ routes }) => routes.map(({ filterSet }) => filterSet)));
+  for (const set of publishedSets) if (keptSets.has(set.id)) filterSets.set(set.id, set);
   placed.sort((a, b) =>
     compareHosts(a.route.host, b.route.host) || comparePrecedence(a, b) ||
     compareText(a.route.id, b.route.id)
@@ -92,14 +119,14 @@ function placedRoutes(
   });
 }
 
-interface Variant {
+export interface Variant {
   readonly suffix: string;
   /** At least one. */
   readonly listeners: readonly ListenerModel[];
 }
 
 /** A redirect depends on the listener's protocol and port, all else of a rule does not. */
-function variantsOf(
+export function variantsOf(
   { fault, filters: { redirect } }: RuleModel,
   listeners: readonly ListenerModel[],
 ): Variant[] {
@@ -156,6 +183,6 @@ function faultOf({ fault, refusal }: ResolvedBackend): string | null {
   return fault?.message ?? refusal;
 }
 
-function broken(reason: string): ReplyAction {
+export function broken(reason: string): ReplyAction {
   return { kind: "reply", status: 500, reason };
 }

@@ -42,3 +42,11 @@ export function upstreamId(
 ): string {
   return `${namespace}/${name}:${port}${wish === null ? "" : wishKey(wish)}`;
 }
+
+/** The port of a Service that an upstream is of; null for any other id. */
+export function serviceOf(
+  upstream: string,
+): { readonly namespace: string; readonly name: string; readonly port: number } | null {
+  const [, namespace, name, port] = /^([^/]+)\/([^:]+):(\d+)$/.exec(upstream) ?? [];
+  return port === undefined ? null : { namespace, name, port: Number(port) };
+}
