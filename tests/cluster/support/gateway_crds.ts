@@ -97,8 +97,11 @@ export async function installCrd(cluster: TestCluster, crd: Crd): Promise<void> 
   }
 }
 
+/** Deletes a CRD, and waits until it has gone: one that comes meanwhile would go with it. */
 export async function removeCrd(cluster: TestCluster, { metadata: { name } }: Crd): Promise<void> {
-  await cluster.delete("apiextensions.k8s.io/v1", "CustomResourceDefinition", name);
+  const [version, kind] = ["apiextensions.k8s.io/v1", "CustomResourceDefinition"];
+  await cluster.delete(version, kind, name);
+  await eventually(`end of ${name}`, async () => await cluster.get(version, kind, name) === null);
 }
 
 /** Creates an object, or replaces it; the API server may need a moment for a kind that is new. */
