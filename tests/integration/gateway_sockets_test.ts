@@ -13,6 +13,7 @@ import {
   route,
 } from "../support/gateway_listeners.ts";
 import { Http2Client } from "../support/http2_client.ts";
+import { RequestLoad, statusAt } from "../support/request_load.ts";
 
 const GET = "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n";
 
@@ -70,16 +71,6 @@ class Scene implements AsyncDisposable {
   }
 }
 
-/** The status of a request on a connection of its own; 0 where there is none. */
-async function statusAt(port: number): Promise<number> {
-  try {
-    using client = await Peer.connect(port);
-    return statusOf(await client.ask(GET));
-  } catch {
-    return 0;
-  }
-}
-
 async function statusesAt(port: number, count: number): Promise<string> {
   const statuses = await Promise.all(Array.from({ length: count }, () => statusAt(port)));
   return [...new Set(statuses)].sort().join();
@@ -94,43 +85,6 @@ function socketsOn(port: number): number {
 
 const LINUX = { ignore: Deno.build.os !== "linux" };
 
-/** Requests one after the other until it is stopped, on connections that are kept and on new ones. */
-class Load {
-  requests = 0;
-  readonly failures: string[] = [];
-  #isOver = false;
-  readonly #loops: Promise<void>[];
-
-  constructor(ports: readonly number[]) {
-    this.#loops = ports.flatMap((port) => [this.#keeping(port), this.#opening(port)]);
-  }
-
-  /** Waits until so many more have been served. */
-  async more(count: number): Promise<void> {
-    const before = this.requests;
-    await until(`${count} more requests`, () => this.requests >= before + count);
-  }
-
-  async stop(): Promise<void> {
-    this.#isOver = true;
-    await Promise.all(this.#loops);
-  }
-
-  async #keeping(port: number): Promise<void> {
-    using client = await Peer.connect(port);
-    while (!this.#isOver) this.#count(port, statusOf(await client.ask(GET)));
-  }
-
-  async #opening(port: number): Promise<void> {
-    while (!this.#isOver) this.#count(port, await statusAt(port));
-  }
-
-  #count(port: number, status: number): void {
-    this.requests++;
-    if (status !== 200) this.failures.push(`${status} on ${port}`);
-  }
-}
-
 Deno.test(
   "sockets open and close under load on others, without a failed request on these",
   LINUX,
@@ -138,7 +92,7 @@ Deno.test(
     await using scene = await Scene.start(3, { drainDelay: 40 });
     const [stays, comes, goes] = [scene.at(0), scene.at(1), scene.at(2)];
     await scene.apply([stays]);
-    const load = new Load([scene.port, stays]);
+    const load = new RequestLoad([{ port: scene.port }, { port: stays }]);
     for (let round = 0; round < 6; round++) {
       await scene.apply([stays, comes, goes]);
       // Applied means: by every worker.

@@ -1,0 +1,91 @@
+/**
+ * Load on ports of loopback. In: where requests go, and which status is right. Out: how many were answered, and
+ * which were not as they had to be.
+ */
+import { Peer, statusOf, until } from "./backend.ts";
+
+export interface LoadTarget extends RequestParts {
+  readonly port: number;
+}
+
+/** A request that has been answered; times are those of `performance.now()`. */
+export interface AnsweredRequest {
+  readonly target: LoadTarget;
+  /** 0 where none came. */
+  readonly status: number;
+  /** Before it was sent. */
+  readonly begun: number;
+  readonly ended: number;
+}
+
+/** Of a GET. */
+export interface RequestParts {
+  /** Default: `a.test`. */
+  readonly host?: string;
+  readonly path?: string;
+  /** Whole lines of other headers. */
+  readonly headers?: string;
+}
+
+/** The status of a request on a connection of its own; 0 where there is none. */
+export async function statusAt(port: number, parts: RequestParts = {}): Promise<number> {
+  try {
+    using client = await Peer.connect(port);
+    return statusOf(await client.ask(requestOf(parts)));
+  } catch {
+    return 0;
+  }
+}
+
+function requestOf({ host = "a.test", path = "/", headers = "" }: RequestParts): string {
+  return `GET ${path} HTTP/1.1\r\nHost: ${host}\r\n${headers}\r\n`;
+}
+
+/** Requests one after the other until it is stopped, on connections that are kept and on new ones. */
+export class RequestLoad {
+  requests = 0;
+  readonly failures: string[] = [];
+  #isOver = false;
+  readonly #isRight: (request: AnsweredRequest) => boolean;
+  readonly #loops: Promise<void>[];
+
+  /** @param isRight Default: every request is answered with 200. */
+  constructor(
+    targets: readonly LoadTarget[],
+    isRight: (request: AnsweredRequest) => boolean = ({ status }) => status === 200,
+  ) {
+    this.#isRight = isRight;
+    this.#loops = targets.flatMap((target) => [this.#keeping(target), this.#opening(target)]);
+  }
+
+  /** Waits until so many more have been answered. */
+  async more(count: number): Promise<void> {
+    const before = this.requests;
+    await until(`${count} more requests`, () => this.requests >= before + count);
+  }
+
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    await Promise.all(this.#loops);
+  }
+
+  async #keeping(target: LoadTarget): Promise<void> {
+    using client = await Peer.connect(target.port);
+    const request = requestOf(target);
+    while (!this.#isOver) {
+      await this.#count(target, async () => statusOf(await client.ask(request)));
+    }
+  }
+
+  async #opening(target: LoadTarget): Promise<void> {
+    while (!this.#isOver) await this.#count(target, () => statusAt(target.port, target));
+  }
+
+  async #count(target: LoadTarget, ask: () => Promise<number>): Promise<void> {
+    const begun = performance.now();
+    const status = await ask();
+    const request = { target, status, begun, ended: performance.now() };
+    this.requests++;
+    if (!this.#isRight(request)) this.failures.push(`${status} on ${target.port}`);
+  }
+}
