@@ -399,6 +399,42 @@ clusterTest(
   },
 );
 
+clusterTest(
+  "where a leader ends between a Service and its slices, the next one makes these before anything else",
+  async (cluster) => {
+    await using scene = await AddressScene.create(cluster);
+    await scene.proxy("proxy-1", "10.244.0.1");
+    const broken = scene.gateway.inject(
+      { verb: ["create"], resource: "endpointslices" },
+      failure(503, "ServiceUnavailable"),
+    );
+    scene.keeper.sync([scene.plan()]);
+    await eventually("a Service without slices", async () => await scene.service() !== null);
+    await eventually("a try to make slices", () => broken.hits > 0);
+    scene.leads = false;
+    scene.keeper.forget();
+    broken.remove();
+    // Those that come first by name have no Service yet.
+    const others = ["a", "b", "c"];
+    scene.keeper.sync([
+      ...others.map((name) => scene.plan({ gateway: { name, uid: name } })),
+      scene.plan(),
+    ]);
+    const from = scene.calls;
+    scene.leads = true;
+    scene.keeper.wake();
+    for (const name of [...others, "web"]) await scene.programmed(name);
+    const [{ verb, resource, body }] = scene.recorded(from);
+    deepEqual(
+      [verb, resource, JSON.parse(String(body)).metadata.name],
+      ["create", "endpointslices", "web-pingress-ipv4-0"],
+    );
+    for (const name of [...others, "web"]) {
+      await scene.reaches(["10.244.0.1 ready"], `${name}-pingress`);
+    }
+  },
+);
+
 clusterTest("without leadership nothing is written", async (cluster) => {
   await using scene = await AddressScene.create(cluster, { leads: false });
   scene.keeper.sync([scene.plan()]);
