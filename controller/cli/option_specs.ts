@@ -378,7 +378,9 @@ export const WRITE_OPTIONS = defineOptions({
     max: 10_000,
     reason: "kubectl apply of a folder is one change",
     group: "What is written",
-    help: "Waits this long after a change for further changes before it publishes.",
+    help:
+      "Waits this long after a change for further changes before it publishes. A new HTTPRoute " +
+      "that comes after a pause of this length does not wait.",
   },
   gatherLimit: {
     type: "duration",

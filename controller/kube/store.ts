@@ -29,6 +29,8 @@ export type StoreSubscriber<T> = (change: StoreChange<T>) => void;
 export interface StoreUpdate {
   /** Whether every change of it is; see `StoreChange`. */
   readonly isStatusOnly: boolean;
+  /** Whether objects have come that were not there before, and nothing else has changed. */
+  readonly isAddition: boolean;
 }
 
 /** What those who read get to see. */
@@ -193,7 +195,9 @@ export class ObjectStore<T extends KubeObject> implements ObjectView<T> {
     if (changes.length === 0 && !isOtherwiseSynced) return;
     this.#wasSynced = this.isSynced;
     const isStatusOnly = !isOtherwiseSynced && changes.every((change) => change.isStatusOnly);
-    for (const subscriber of this.#updateSubscribers) subscriber({ isStatusOnly });
+    const isAddition = !isOtherwiseSynced &&
+      changes.every(({ before, after }) => before === null && after !== null);
+    for (const subscriber of this.#updateSubscribers) subscriber({ isStatusOnly, isAddition });
   }
 }
 

@@ -106,6 +106,19 @@ Deno.test("an object that is deleted and recreated is a change, even with equal 
   assert.equal(changes.length, 2);
 });
 
+Deno.test("an update says whether it does nothing but add objects", () => {
+  const { store } = scene();
+  const updates: boolean[] = [];
+  store.onUpdate(({ isAddition }) => updates.push(isAddition));
+  store.put(thing("x", "1", { spec: { size: 1 } }));
+  store.put(thing("x", "2", { spec: { size: 2 } }));
+  store.replace([thing("x", "2", { spec: { size: 2 } }), thing("y", "3")], null);
+  store.replace([thing("x", "4", { spec: { size: 3 } }), thing("y", "3"), thing("z", "5")], null);
+  store.remove("a", "x");
+  store.replace([], null);
+  assert.deepEqual(updates, [true, false, true, false, false, false]);
+});
+
 Deno.test("a list is one update, however many objects it changes", () => {
   const { store, changes } = scene();
   const updates: boolean[] = [];

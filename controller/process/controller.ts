@@ -277,7 +277,7 @@ class Controller {
         this.#metrics.time("pingress_controller_reconcile_duration_seconds", milliseconds);
       },
     });
-    watches.onChange(() => loop.changed());
+    watches.onChange((isUrgent) => loop.changed(isUrgent));
     watches.onPublishedChange(() => outputs.publishedChanged() && loop.changed());
     watches.onClaimsChange(() => outputs.claimsChanged() && loop.changed());
     watches.onWorkloadChange(() => outputs.workloadChanged());

@@ -55,3 +55,29 @@ Deno.test("after close there are no calls", async () => {
   await new Promise((resolve) => setTimeout(resolve, 5));
   assert.equal(one.calls, 0);
 });
+
+Deno.test("an urgent change after a quiet while is not waited for, and what follows it is gathered", async () => {
+  // Gathering takes an hour: what is called before is called at once.
+  const one = scene(3_600_000, 3_600_000);
+  const next = one.next();
+  one.gatherer.changed(true);
+  assert.equal(one.calls, 0);
+  one.gatherer.changed();
+  await next;
+  assert.equal(one.calls, 1);
+  assert.equal(one.gatherer.waiting, null);
+  one.gatherer.changed(true);
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.equal(one.calls, 1);
+  assert.notEqual(one.gatherer.waiting, null);
+  one.gatherer.stop();
+});
+
+Deno.test("an urgent change waits with those that were there before it", async () => {
+  const one = scene(3_600_000, 3_600_000);
+  one.gatherer.changed();
+  one.gatherer.changed(true);
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.equal(one.calls, 0);
+  one.gatherer.stop();
+});

@@ -134,9 +134,9 @@ export class Reconciler {
     return isSynced() && secrets.objects.isSynced && kinds.every((kind) => kind.isSynced);
   }
 
-  /** Something may have changed. */
-  changed(): void {
-    this.#gatherer.changed();
+  /** Something may have changed. @param isUrgent As `Debounce.changed`. */
+  changed(isUrgent = false): void {
+    this.#gatherer.changed(isUrgent);
   }
 
   /** A proxy has this version in force; see `ReplicaCatchUp`. */

@@ -129,6 +129,11 @@ export interface Kind<T extends KubeObject> extends ReadKind {
   readonly versions?: readonly string[];
   /** Whether what is translated stands in the status: elsewhere a status alone is no change. */
   readonly isStatusTranslated?: boolean;
+  /**
+   * Whether an object that comes alone is translated at once, and not gathered with what follows: its requests
+   * have had 404 until then. Changes and deletions are gathered, as they mostly come with other objects.
+   */
+  readonly isUrgentWhenNew?: boolean;
 }
 
 /** What an informer needs, whatever it is used for. */
@@ -331,7 +336,7 @@ const TABLE = {
   },
   gatewayClasses: gatewayKind(GATEWAY_CLASSES, "cluster", ["v1"]),
   gateways: gatewayKind(GATEWAYS, "served", ["v1"]),
-  httpRoutes: gatewayKind(HTTP_ROUTES, "served", ["v1"]),
+  httpRoutes: { ...gatewayKind(HTTP_ROUTES, "served", ["v1"]), isUrgentWhenNew: true },
   referenceGrants: gatewayKind(REFERENCE_GRANTS, "served", ["v1", "v1beta1"]),
   backendTlsPolicies: gatewayKind(BACKEND_TLS_POLICIES, "served", ["v1", "v1alpha3"]),
   // Refused, and that is said in their status.

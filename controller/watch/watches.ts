@@ -55,6 +55,9 @@ export interface WatchesOptions {
 /** Kinds that stand in `Resources` by their names; of ConfigMaps, others may come from elsewhere. */
 type ListedKinds = Exclude<KindsFeeding<"translation">, "nginxConfigMap">;
 
+/** @param isUrgent Whether it need not wait for others; see `Kind.isUrgentWhenNew`. */
+export type ChangeListener = (isUrgent: boolean) => void;
+
 /** Milliseconds from the first room in a namespace until its objects are listed anew. */
 const RELIST_DELAY = 10_000;
 
@@ -71,7 +74,7 @@ export class Watches {
   /** Those that are watched from the start on, whatever the API server serves. */
   readonly #begun: ReadonlySet<KindName>;
   /** Who is to know that something may have changed. */
-  readonly #changed: (() => void)[] = [];
+  readonly #changed: ChangeListener[] = [];
   /** Whether the API server has said which kinds of Gateway API it serves. */
   #isDiscovered = false;
   /** Lists that are to be made for the sake of objects that may fit again. */
@@ -190,7 +193,7 @@ export class Watches {
   discovered(): void {
     if (this.#isDiscovered) return;
     this.#isDiscovered = true;
-    for (const changed of this.#changed) changed();
+    for (const changed of this.#changed) changed(false);
   }
 
   /** Whether it is not known yet which objects of Gateway API there are. */
@@ -268,22 +271,24 @@ export class Watches {
    * Calls `changed` when what is translated has changed, or has been listed for the first time:
    * mostly status is not, and the controller itself writes that of Ingresses.
    */
-  onChange(changed: () => void): void {
+  onChange(changed: ChangeListener): void {
+    const other = () => changed(false);
     // A kind of which there is no object changes nothing when it is listed.
-    this.onListed(changed);
+    this.onListed(other);
     this.#changed.push(changed);
-    const subscriber = ({ isStatusOnly }: { readonly isStatusOnly: boolean }) => {
-      if (!isStatusOnly) changed();
-    };
-    for (const { store } of this.#named) store.subscribe(subscriber);
+    for (const { store } of this.#named) {
+      store.subscribe(({ isStatusOnly }) => isStatusOnly || other());
+    }
     // One that is missing is no change of the store.
-    this.parameters?.onKnown(changed);
+    this.parameters?.onKnown(other);
     for (const name of KIND_NAMES.filter((name) => KINDS[name].feeds.includes("translation"))) {
       const informer = this.informer(name);
-      const { isStatusTranslated = false } = KINDS[name];
-      informer.store.onUpdate(isStatusTranslated ? changed : subscriber);
+      const { isStatusTranslated = false, isUrgentWhenNew = false } = KINDS[name];
+      informer.store.onUpdate(({ isStatusOnly, isAddition }) => {
+        if (isStatusTranslated || !isStatusOnly) changed(isUrgentWhenNew && isAddition);
+      });
       // Translated without them, once they are known not to be had.
-      if (KINDS[name].awaited !== "listed") informer.onFailures(changed);
+      if (KINDS[name].awaited !== "listed") informer.onFailures(other);
     }
   }
 

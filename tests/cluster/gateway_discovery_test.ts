@@ -132,6 +132,10 @@ clusterTest(
     await eventually("the route", () => names(watches.resources().httpRoutes)?.join() === "web");
     deepEqual(watches.unlisted, []);
     ok(changes > 0);
+    const urgent: boolean[] = [];
+    watches.onChange((isUrgent) => urgent.push(isUrgent));
+    await applyOfCrd(cluster, routeNamed("late"));
+    await eventually("a new route is urgent", () => urgent.includes(true));
     await removeCrd(cluster, ROUTES);
     await eventually("the end of routes", () => watches.resources().httpRoutes === null);
     deepEqual(scene.watched, { gatewayClasses: "v1", gateways: "v1" });
