@@ -10,7 +10,7 @@ import { formatAddress } from "../../shared/net/address.ts";
 import { compare, judge, type Verdict } from "../comparison.ts";
 import { runWrk } from "../loads/wrk.ts";
 import { cpu, median, number, ratios, type Round, type Table } from "../report.ts";
-import { type FilterProxy, verifyRoute } from "./proxy.ts";
+import { addressOf, type FilterProxy, verifyRoute } from "./proxy.ts";
 import { COST_ROUTES, type CostRoute, hostOf } from "./routes.ts";
 
 export interface CostSchedule {
@@ -56,7 +56,7 @@ export async function measureCosts(
           blocks.at(-1)!.push(await measureRoute(proxy, route, seconds, folder));
         }
       }
-      for (const { route } of all) await verifyRoute(proxy.address, route);
+      for (const { route } of all) await verifyRoute(proxy, route);
     } finally {
       await proxy.child.stop();
     }
@@ -75,14 +75,16 @@ export function shares(rounds: number, starts: number): number[] {
 
 /** Throws where a single request fails or is refused. */
 async function measureRoute(
-  { address, child }: FilterProxy,
-  { name, path, headers }: CostRoute,
+  proxy: FilterProxy,
+  route: CostRoute,
   seconds: number,
   folder: string,
 ): Promise<Round> {
+  const { child } = proxy;
+  const { name, path, headers } = route;
   const before = child.usage();
   const { count, errors, ...result } = await runWrk({
-    url: `http://${formatAddress(address)}${path}`,
+    url: `http://${formatAddress(addressOf(proxy, route))}${path}`,
     headers: [["Host", hostOf(name)], ...headers],
     ...{ connections: CONNECTIONS, seconds, lua: "" },
   }, join(folder, `${name}.lua`));

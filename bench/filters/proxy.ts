@@ -18,6 +18,8 @@ import {
 
 export interface FilterProxy {
   readonly address: Address;
+  /** Of the Gateway's listener. */
+  readonly gateway: Address;
   readonly child: Child;
 }
 
@@ -35,16 +37,19 @@ export async function startFilterProxy(
   flags: readonly string[],
 ): Promise<FilterProxy> {
   const file = join(folder, "filters.json");
-  await Deno.writeTextFile(file, await configuration(backend, auth));
-  const address = { hostname: "127.0.0.1", port: freePort() };
+  const [address, gateway] = [freePort(), freePort()]
+    .map((port) => ({ hostname: "127.0.0.1", port }));
+  await Deno.writeTextFile(file, await configuration(backend, auth, gateway.port));
   const child = await startProxy(ROOT, {
     ...{ file, workers: 1, http: formatAddress(address), accessLog: false },
-    flags,
+    flags: [`--listen-range=${gateway.port}-${gateway.port}`, ...flags],
   });
+  const proxy = { address, gateway, child };
   await child.listening(address);
+  await child.listening(gateway);
   try {
-    for (const route of COST_ROUTES) await verifyRoute(address, route);
-    return { address, child };
+    for (const route of COST_ROUTES) await verifyRoute(proxy, route);
+    return proxy;
   } catch (error) {
     await child.stop();
     throw error;
@@ -64,9 +69,15 @@ export async function startAuthServer(): Promise<
   return { child, address };
 }
 
-/** Throws where a route is not served, or its filters do not count. */
-export async function verifyRoute(address: Address, route: CostRoute): Promise<void> {
+/** Where requests for a route go. */
+export function addressOf({ address, gateway }: FilterProxy, { conditions }: CostRoute): Address {
+  return conditions === null ? address : gateway;
+}
+
+/** Throws where a route is not served, or its filters or conditions do not count. */
+export async function verifyRoute(proxy: FilterProxy, route: CostRoute): Promise<void> {
   const { name, path, headers, probe } = route;
+  const address = addressOf(proxy, route);
   const served = await request(address, name, path, headers);
   if (served.status !== 200 || served.body !== "hello\n") {
     throw new Error(`${name}: ${path} gets ${served.status} ${JSON.stringify(served.body)}`);

@@ -30,6 +30,8 @@ export interface CostRoute {
   /** CPU per request over that of `plain`, at most; null where there is no target. */
   readonly bound: number | null;
   readonly match: PathMatch;
+  /** Of headers, on the listener of a Gateway; null for an Ingress. */
+  readonly conditions: Headers | null;
   readonly filters: readonly FilterSpec[];
   readonly policy: Omit<Policy, "id"> | null;
   /** Of the requests that are measured: they get 200 and the body of `/small`. */
@@ -68,6 +70,7 @@ const HOUR = 3_600_000;
 const PLAIN: CostRoute = {
   ...{ name: "plain", about: "no filter", bound: null },
   ...{ match: SMALL, filters: [], policy: null, path: "/small", headers: [] },
+  conditions: null,
   probe: { path: "/none", headers: [], status: 404 },
 };
 
@@ -145,6 +148,21 @@ const PROFILE: CostRoute = {
   probe: { path: "//small", headers: [], status: 200 },
 };
 
+const CONDITIONS: Headers = [["X-Team", "bench"], ["X-Stage", "production"]];
+
+const PLAIN_HEADERS: CostRoute = {
+  ...PLAIN,
+  ...{ name: "plain-headers", about: "no filter, and two more headers in each request" },
+  headers: CONDITIONS,
+};
+
+const GATEWAY: CostRoute = {
+  ...PLAIN_HEADERS,
+  ...{ name: "gateway", about: "a Gateway's route with conditions for these two", bound: 1.05 },
+  conditions: CONDITIONS,
+  probe: { path: "/small", headers: [["X-Team", "bench"]], status: 404 },
+};
+
 /** The first is what all others are compared with; the second one shows how far that can be told. */
 export const COST_ROUTES: readonly CostRoute[] = [
   PLAIN,
@@ -154,7 +172,11 @@ export const COST_ROUTES: readonly CostRoute[] = [
   EXTERNAL,
   BASIC,
   PROFILE,
+  PLAIN_HEADERS,
+  GATEWAY,
 ];
+
+const LISTENER = "bench/bench/http";
 
 /** Regular expressions that others take exponential, or at least cubic, time for. */
 const EVIL = ["/evil/(a+)+$", "/evil/(a|a)*b", "/evil/(.*)(.*)(.*)(.*)c"];
@@ -180,17 +202,35 @@ function rewriteTo(text: string, pattern: string): FilterSpec {
     : { kind: "rewrite", path: [{ kind: "text", text: "/small" }] };
 }
 
-/** The configuration of the proxy, as JSON. */
-export async function configuration(backend: Address, auth: Address): Promise<string> {
+/** The configuration of the proxy, as JSON. @param socket The port of the Gateway's listener. */
+export async function configuration(
+  backend: Address,
+  auth: Address,
+  socket: number,
+): Promise<string> {
   const routes = [...COST_ROUTES, ...EVIL_ROUTES];
   const named = routes.map((route, i) => ({ ...route, id: `${route.name} ${i}` }));
   return serialiseSnapshot({
     format: 2,
     version: { epoch: "bench", seen: { Ingress: "1" } },
-    routes: named.map(({ id, name, match, filters, policy }) => ({
+    listeners: [{
+      ...{ id: LISTENER, port: 80, socket: String(socket), protocol: "HTTP" },
+      ...{ wildcards: "suffix", fallThrough: true },
+      origin: { kind: "Gateway", namespace: "bench", name: "bench", field: "spec.listeners[0]" },
+    }],
+    routes: named.map(({ id, name, match, conditions, filters, policy }) => ({
       id: `${hostOf(name)} ${match.type} ${match.written ?? match.value}`,
       host: hostOf(name),
-      match: { path: match },
+      ...(conditions === null ? {} : { listeners: [LISTENER] }),
+      match: {
+        path: match,
+        ...(conditions === null ? {} : {
+          headers: conditions.map(([name, value]) => ({
+            name: name.toLowerCase(),
+            ...{ type: "Exact" as const, value },
+          })),
+        }),
+      },
       action: { kind: "forward", backends: [{ upstream: UPSTREAM }] },
       ...(filters.length === 0 ? {} : { filterSet: id }),
       ...(policy === null ? {} : { policy: id }),
