@@ -9,14 +9,8 @@ import { isSamePart } from "../../shared/snapshot/equality.ts";
 import { NetworkSet } from "../../shared/net/network_set.ts";
 import type { BlockedClients, FilterSpec } from "../../shared/snapshot/types.ts";
 import { ProxyError } from "../errors.ts";
-import {
-  asciiBytes,
-  DROPPED,
-  equalsLower,
-  type Fields,
-  REFERER,
-  USER_AGENT,
-} from "../http/fields.ts";
+import { asciiBytes, DROPPED, type Fields, REFERER, USER_AGENT } from "../http/fields.ts";
+import { equalsLower } from "../http/letter_case.ts";
 import type { Exchange } from "../http/message.ts";
 import { compileSearch } from "../http/pattern.ts";
 import type { Filter } from "./filter.ts";

@@ -6,13 +6,8 @@
  *
  * After `proxy_set_header` in rootfs/etc/nginx/template/nginx.tmpl of k8s.io/ingress-nginx.
  */
-import {
-  asciiBytes,
-  equalsLower,
-  type Fields,
-  fieldsOf,
-  X_FORWARDED_PROTO,
-} from "../http/fields.ts";
+import { asciiBytes, type Fields, fieldsOf, X_FORWARDED_PROTO } from "../http/fields.ts";
+import { equalsLower } from "../http/letter_case.ts";
 import { changedFields } from "../http/changed_fields.ts";
 import { isRequestId } from "../http/request_id.ts";
 import type { Filter } from "./filter.ts";

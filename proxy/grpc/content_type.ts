@@ -2,7 +2,8 @@
  * Which messages are gRPC, and which are gRPC-Web. In: values of Content-Type and Accept. Out: whose
  * rules hold for them.
  */
-import { ACCEPT, asciiBytes, CONTENT_TYPE, equalsLower, type Fields } from "../http/fields.ts";
+import { ACCEPT, asciiBytes, CONTENT_TYPE, type Fields } from "../http/fields.ts";
+import { equalsLower } from "../http/letter_case.ts";
 import { HTAB, PLUS, SEMICOLON, SP } from "../http/grammar.ts";
 
 const GRPC = asciiBytes("application/grpc");

@@ -2,7 +2,8 @@
  * Values that framing depends on (RFC 9110 §5.6, §8.6). In: a field's value. Out: its meaning, or a
  * refusal. Nothing here is lenient: a value that has two readings has none.
  */
-import { asciiBytes, CONNECTION, DROPPED, equalsLower, type Fields } from "./fields.ts";
+import { asciiBytes, CONNECTION, DROPPED, type Fields } from "./fields.ts";
+import { equalsLower } from "./letter_case.ts";
 import { isDigit, TOKEN } from "./grammar.ts";
 
 /**

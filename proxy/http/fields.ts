@@ -4,6 +4,7 @@
  * the proxy acts on, and the ranges, for the next codec to copy.
  */
 import { TOKEN, TOKEN_UNDERSCORE } from "./grammar.ts";
+import { equalsLower, equalsText } from "./letter_case.ts";
 
 const HYPHEN = 0x2d;
 
@@ -176,16 +177,6 @@ export function fieldId(bytes: Uint8Array, start: number, end: number): number {
   return OTHER;
 }
 
-/** Whether `bytes` at `start` begins with `lower`, in any case of letters. */
-export function equalsLower(bytes: Uint8Array, start: number, lower: Uint8Array): boolean {
-  for (let i = 0; i < lower.length; i++) {
-    const byte = bytes[start + i];
-    const folded = byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte;
-    if (folded !== lower[i]) return false;
-  }
-  return true;
-}
-
 /** The bytes of an ASCII string. */
 export function asciiBytes(text: string): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(text.length);
@@ -331,13 +322,12 @@ export class Fields {
    * Cookie by "; ", RFC 9113 §8.2.3), bytes beyond ASCII read as UTF-8; null for none.
    */
   joined(name: string): string | null {
-    const bytes = asciiBytes(name);
     let text: string | null = null;
     for (let i = 0; i < this.count; i++) {
       if (this.ids[i] === DROPPED) continue;
       const start = this.nameStart(i);
-      if (this.nameEnd(i) - start !== bytes.length) continue;
-      if (!equalsLower(this.bytes, start, bytes)) continue;
+      if (this.nameEnd(i) - start !== name.length) continue;
+      if (!equalsText(this.bytes, start, name)) continue;
       const value = this.value(i);
       text = text === null ? value : `${text}${name === "cookie" ? "; " : ","}${value}`;
     }

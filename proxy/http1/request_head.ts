@@ -14,7 +14,6 @@ import {
   CONTENT_LENGTH,
   CONTENT_TYPE,
   COOKIE,
-  equalsLower,
   EXPECT,
   fieldId,
   type Fields,
@@ -31,6 +30,7 @@ import {
   X_FORWARDED_PROTO,
   X_REAL_IP,
 } from "../http/fields.ts";
+import { equalsLower } from "../http/letter_case.ts";
 import { type RequestHead, UNKNOWN_LENGTH } from "../http/message.ts";
 import { MAX_METHOD, methodAt } from "../http/method.ts";
 import {

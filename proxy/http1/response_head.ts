@@ -7,10 +7,10 @@ import {
   asciiBytes,
   CONNECTION,
   CONTENT_LENGTH,
-  equalsLower,
   latin1,
   TRANSFER_ENCODING,
 } from "../http/fields.ts";
+import { equalsLower } from "../http/letter_case.ts";
 import { type ResponseHead, UNKNOWN_LENGTH } from "../http/message.ts";
 import {
   connectionOptions,

@@ -11,7 +11,6 @@ import {
   CONNECTION,
   CONTENT_LENGTH,
   CONTENT_TYPE,
-  equalsLower,
   EXPECT,
   type Fields,
   HOST,
@@ -23,6 +22,7 @@ import {
   TRANSFER_ENCODING,
   UPGRADE,
 } from "../http/fields.ts";
+import { equalsLower } from "../http/letter_case.ts";
 import { readContentLength } from "../http/field_values.ts";
 import { TARGET } from "../http/grammar.ts";
 import { isGrpc } from "../grpc/content_type.ts";

@@ -5,6 +5,7 @@
  * Nearly all hosts have the same routes on both built-in listeners, and stand in one index for both:
  * it would hold the hosts twice otherwise. Only those that differ stand in the listener's own.
  */
+import { BUILT_IN_LISTENERS } from "../../shared/snapshot/listener_id.ts";
 import type { Listener } from "../../shared/snapshot/types.ts";
 import { ANY, HostIndex, hostPatternTakes, nextPattern, NO_HOST, patternsOf } from "./host.ts";
 
@@ -13,17 +14,52 @@ export type HostRules = Pick<Listener, "wildcards" | "fallThrough" | "hostname">
 /** Of the built-in listeners, as Ingress has it, unless the snapshot says otherwise. */
 const INGRESS_RULES: HostRules = { wildcards: "one-label", fallThrough: false };
 
-class ListenerHosts {
+export class ListenerHosts {
   /** Hosts that are not in the common index. */
   readonly own = new HostIndex();
   rules = INGRESS_RULES;
   /** How many hosts are in `own`. */
   size = 0;
+  /** Of a built-in listener; null for one of a Gateway. */
+  readonly #common: HostIndex | null;
+
+  constructor(common: HostIndex | null) {
+    this.#common = common;
+  }
 
   /** Whether the common index alone says which host decides. */
   get isPlain(): boolean {
     const { wildcards, fallThrough, hostname } = this.rules;
     return this.size === 0 && wildcards === "one-label" && !fallThrough && hostname === undefined;
+  }
+
+  /** Whether a request that a host's list has no route for goes on to the next. */
+  get fallsThrough(): boolean {
+    return this.rules.fallThrough;
+  }
+
+  /** Where the first list may be; null where the listener does not take the host. */
+  first(host: string): number | null {
+    const { hostname, wildcards } = this.rules;
+    if (hostname !== undefined && !hostPatternTakes(hostname, host, wildcards)) return null;
+    return host === "" ? ANY : 0;
+  }
+
+  /** The list at one place of a host, as `HostIndex.at` has them; or `NO_HOST`. */
+  listAt(host: string, from: number): number {
+    const start = this.own.at(host, from);
+    return start === NO_HOST && this.#common !== null ? this.#common.at(host, from) : start;
+  }
+
+  /** Whether this very pattern has a list. */
+  has(pattern: string): boolean {
+    return this.own.get(pattern) !== NO_HOST ||
+      (this.#common !== null && this.#common.get(pattern) !== NO_HOST);
+  }
+
+  /** The next place, down to `ANY`. */
+  next(host: string, from: number): number {
+    return nextPattern(host, from, this.rules.wildcards);
   }
 }
 
@@ -102,40 +138,23 @@ export class ListenerIndex {
     return entries;
   }
 
-  /**
-   * The lists for a request's host on a listener, the most specific first: only that one, unless a
-   * request that it has no route for goes on to the others.
-   */
-  find(listener: string, host: string): number[] {
-    const hosts = this.#listeners.get(listener);
-    if (hosts === undefined) return [];
-    const { wildcards, fallThrough, hostname } = hosts.rules;
-    if (hostname !== undefined && !hostPatternTakes(hostname, host, wildcards)) return [];
-    const isBuiltIn = hosts === this.#http || hosts === this.#https;
-    const found: number[] = [];
-    for (let from = host === "" ? ANY : 0;; from = nextPattern(host, from, wildcards)) {
-      let start = hosts.own.at(host, from);
-      if (start === NO_HOST && isBuiltIn) start = this.common.at(host, from);
-      if (start !== NO_HOST) found.push(start);
-      if (from === ANY || (start !== NO_HOST && !fallThrough)) return found;
-    }
+  /** The hosts of a listener; null where it has none. */
+  on(listener: string): ListenerHosts | null {
+    return this.#listeners.get(listener) ?? null;
   }
 
   /** Whether a pattern other than `*` takes the host there. */
   names(listener: string, host: string): boolean {
     const hosts = this.#listeners.get(listener);
     if (hosts === undefined) return false;
-    const isBuiltIn = hosts === this.#http || hosts === this.#https;
-    return patternsOf(host, hosts.rules.wildcards).some((pattern) =>
-      pattern !== "*" && (hosts.own.get(pattern) !== NO_HOST ||
-        (isBuiltIn && this.common.get(pattern) !== NO_HOST))
-    );
+    return patternsOf(host, hosts.rules.wildcards)
+      .some((pattern) => pattern !== "*" && hosts.has(pattern));
   }
 
   #listener(id: string): ListenerHosts {
     let hosts = this.#listeners.get(id);
     if (hosts === undefined) {
-      hosts = new ListenerHosts();
+      hosts = new ListenerHosts(BUILT_IN_LISTENERS.has(id) ? this.common : null);
       this.#listeners.set(id, hosts);
     }
     return hosts;

@@ -28,7 +28,8 @@ class SocketHostnames {
 
   /** @param host in lower case without port and last dot; "" for none. */
   find(host: string): string | null {
-    const exact = this.#exact.get(host);
+    // Most Gateways name no hostname: then the host is not looked at.
+    const exact = this.#exact.size === 0 ? undefined : this.#exact.get(host);
     if (exact !== undefined) return exact;
     if (this.#suffix.size + this.#oneLabel.size === 0 || host.length > MAX_NAME) return this.#any;
     const first = host.indexOf(".");

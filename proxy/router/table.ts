@@ -17,7 +17,7 @@ import type {
 } from "../../shared/snapshot/types.ts";
 import { Aliases } from "./aliases.ts";
 import { Bindings, type NumberedBinding } from "./bindings.ts";
-import { NO_HOST } from "./host.ts";
+import { ANY, NO_HOST } from "./host.ts";
 import { HttpsRedirects } from "./https_redirects.ts";
 import { Interned } from "./interned.ts";
 import { type HostEntry, type HostRules, ListenerIndex } from "./listener_hosts.ts";
@@ -158,14 +158,29 @@ export class RouteTable<T> {
         if (number === REFUSED) return BAD_PATH;
       }
     } else {
-      for (const start of this.#hosts.find(listener, host)) {
+      const place = this.#findOn(listener, host, path, request);
+      if (place !== NO_ROUTE || !isBuiltIn) return place;
+    }
+    return this.#fallback === NO_HOST ? NO_ROUTE : this.#bindings.place(this.#fallback, 0);
+  }
+
+  /** The same without the fallback, whatever the listener's rules are. */
+  #findOn(listener: string, host: string, path: string, request: MatchedRequest): number {
+    const hosts = this.#hosts.on(listener);
+    let from = hosts?.first(host) ?? null;
+    if (hosts === null || from === null) return NO_ROUTE;
+    // Lists are looked for one by one: mostly the first has a route.
+    for (;;) {
+      const start = hosts.listAt(host, from);
+      if (start !== NO_HOST) {
         const number = this.#trees.tree(this.#bindings.tree(start)).find(path, request);
         if (number >= 0) return this.#bindings.place(start, number);
         if (number === REFUSED) return BAD_PATH;
+        if (!hosts.fallsThrough) return NO_ROUTE;
       }
-      if (!isBuiltIn) return NO_ROUTE;
+      if (from === ANY) return NO_ROUTE;
+      from = hosts.next(host, from);
     }
-    return this.#fallback === NO_HOST ? NO_ROUTE : this.#bindings.place(this.#fallback, 0);
   }
 
   /** Whether a pattern other than `*` takes the host on a listener, be there a route for a path or not. */

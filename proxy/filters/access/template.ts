@@ -6,7 +6,8 @@
  */
 import type { FilterSpec } from "../../../shared/snapshot/types.ts";
 import { ProxyError } from "../../errors.ts";
-import { asciiBytes, COOKIE, DROPPED, equalsLower } from "../../http/fields.ts";
+import { asciiBytes, COOKIE, DROPPED } from "../../http/fields.ts";
+import { equalsLower } from "../../http/letter_case.ts";
 import { requestIdOf } from "../../http/forwarded_headers.ts";
 import type { Exchange } from "../../http/message.ts";
 
