@@ -29,7 +29,7 @@ function handWrittenPages(): string[] {
     .filter((page) => page.endsWith(".md") && !GENERATED.includes(page));
   return [
     ...["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"],
-    ...["bench/README.md", "bench/controller/README.md"],
+    ...["bench/README.md", "bench/controller/README.md", "bench/gateway/README.md"],
     ...docs,
   ];
 }

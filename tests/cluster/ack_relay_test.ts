@@ -1,33 +1,16 @@
 /** Acknowledgements of proxies that are connected to a replica that does not lead. */
 import { equal, notEqual } from "node:assert/strict";
 import { clusterTest } from "./support/cluster_case.ts";
-import type { TestCluster } from "./support/cluster.ts";
 import { eventually } from "./support/condition.ts";
 import type { ControllerProcess } from "./support/controller_process.ts";
 import { ControllerScene } from "./support/controller_scene.ts";
 import { FAST_ELECTION } from "./support/fault_scene.ts";
+import { replicasKubeconfig } from "./support/gateway_proxies.ts";
 import { connectProxy, streamPort, streamTrust } from "./support/stream_scene.ts";
 import { StreamClient } from "../support/stream_client.ts";
 
 const ACCOUNT = "controller";
 const ARGS = [...FAST_ELECTION, "--gateway"];
-
-/** The path of a kubeconfig with a token of a service account that may do everything. */
-async function ownKubeconfig(cluster: TestCluster, name: string): Promise<string> {
-  const namespace = "kube-system";
-  await cluster.apply({
-    apiVersion: "rbac.authorization.k8s.io/v1",
-    kind: "ClusterRoleBinding",
-    metadata: { name: `relay-${name}` },
-    roleRef: {
-      apiGroup: "rbac.authorization.k8s.io",
-      kind: "ClusterRole",
-      name: "cluster-admin",
-    },
-    subjects: [{ kind: "ServiceAccount", name, namespace }],
-  });
-  return await cluster.serviceAccountKubeconfig(namespace, name);
-}
 
 async function relayed(controller: ControllerProcess): Promise<number | null> {
   return await controller.metric('pingress_controller_stream_proxies{state="relayed"}');
@@ -40,7 +23,7 @@ async function leads(controller: ControllerProcess): Promise<boolean> {
 clusterTest(
   "the leader learns what proxies of the other replica have, also a new leader",
   async (cluster) => {
-    const kubeconfig = await ownKubeconfig(cluster, ACCOUNT);
+    const kubeconfig = await replicasKubeconfig(cluster, ACCOUNT);
     await using scene = await ControllerScene.prepare(cluster, { args: ARGS, kubeconfig });
     await scene.service("web");
     await scene.ingress("web");
@@ -80,7 +63,7 @@ clusterTest(
 );
 
 clusterTest("only the controllers' own account may relay", async (cluster) => {
-  const kubeconfig = await ownKubeconfig(cluster, ACCOUNT);
+  const kubeconfig = await replicasKubeconfig(cluster, ACCOUNT);
   await using scene = await ControllerScene.prepare(cluster, { args: ARGS, kubeconfig });
   await using leader = await scene.startController();
   await eventually("a leader", () => leads(leader));
@@ -111,7 +94,7 @@ clusterTest("only the controllers' own account may relay", async (cluster) => {
 clusterTest(
   "without --gateway nothing is relayed, and the Lease has no address",
   async (cluster) => {
-    const kubeconfig = await ownKubeconfig(cluster, ACCOUNT);
+    const kubeconfig = await replicasKubeconfig(cluster, ACCOUNT);
     await using scene = await ControllerScene.prepare(cluster, { args: FAST_ELECTION, kubeconfig });
     await using leader = await scene.startController();
     await eventually("a leader", () => leads(leader));

@@ -2,49 +2,18 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { GATEWAY_CONTROLLER } from "../../controller/translate/gateway/objects/gateway_class.ts";
 import { clusterTest } from "./support/cluster_case.ts";
-import type { TestCluster } from "./support/cluster.ts";
 import { eventually } from "./support/condition.ts";
 import type { ControllerProcess } from "./support/controller_process.ts";
 import { ControllerScene } from "./support/controller_scene.ts";
 import { FAST_ELECTION } from "./support/fault_scene.ts";
 import { installGatewayCrds } from "./support/gateway_crds.ts";
+import { readyProxy, replicasKubeconfig } from "./support/gateway_proxies.ts";
 import { type Condition, type LiveStatus, shown, V1 } from "./support/gateway_status_scene.ts";
 import type { KubeObject } from "./support/api_client.ts";
-import { connectProxy, proxyToken, streamTrust } from "./support/stream_scene.ts";
+import { connectProxy, streamTrust } from "./support/stream_scene.ts";
 import { StreamClient } from "../support/stream_client.ts";
 
 type Live = KubeObject & { readonly status?: LiveStatus };
-
-/** A kubeconfig of a service account that may do everything: replicas know each other by it. */
-async function ownKubeconfig(cluster: TestCluster): Promise<string> {
-  const [namespace, name] = ["kube-system", "programmed"];
-  await cluster.apply({
-    apiVersion: "rbac.authorization.k8s.io/v1",
-    kind: "ClusterRoleBinding",
-    metadata: { name },
-    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" },
-    subjects: [{ kind: "ServiceAccount", name, namespace }],
-  });
-  return await cluster.serviceAccountKubeconfig(namespace, name);
-}
-
-/** A ready pod of the proxies. @returns its token for the stream. */
-async function readyProxy({ cluster, system }: ControllerScene, name: string): Promise<string> {
-  const labels = { "app.kubernetes.io/name": "pingress-proxy-server" };
-  const token = await proxyToken(cluster, system, { pod: { name, node: "node" }, labels });
-  const status = {
-    phase: "Running",
-    conditions: [{ type: "Ready", status: "True" }],
-    podIPs: [{ ip: name === "proxy-a" ? "10.0.0.1" : "10.0.0.2" }],
-  };
-  await cluster.request(
-    "PATCH",
-    `${await cluster.pathOf("v1", "Pod", name, system)}/status`,
-    { status },
-    "application/merge-patch+json",
-  );
-  return token;
-}
 
 async function leads(controller: ControllerProcess): Promise<boolean> {
   return await controller.metric("pingress_controller_leader ") === 1;
@@ -60,7 +29,7 @@ clusterTest(
   "a Gateway is programmed when the proxies of all replicas have it, and waits for each by name",
   async (cluster) => {
     await installGatewayCrds(cluster);
-    const kubeconfig = await ownKubeconfig(cluster);
+    const kubeconfig = await replicasKubeconfig(cluster);
     await using scene = await ControllerScene.prepare(cluster, {
       args: [...FAST_ELECTION, "--gateway", "--service-type=ClusterIP"],
       kubeconfig,
@@ -71,8 +40,8 @@ clusterTest(
     await using second = await scene.startController();
     await second.line("Relaying acknowledgements to the leader");
     const [tokenA, tokenB] = [
-      await readyProxy(scene, "proxy-a"),
-      await readyProxy(scene, "proxy-b"),
+      await readyProxy(scene, "proxy-a", "10.0.0.1"),
+      await readyProxy(scene, "proxy-b", "10.0.0.2"),
     ];
     await using a = await connectProxy(scene, { token: tokenA }, first);
     await using b = await connectProxy(scene, { token: tokenB, acknowledges: false }, second);
@@ -161,12 +130,12 @@ clusterTest(
     await installGatewayCrds(cluster);
     await using scene = await ControllerScene.prepare(cluster, {
       args: [...FAST_ELECTION, "--gateway", "--service-type=ClusterIP"],
-      kubeconfig: await ownKubeconfig(cluster),
+      kubeconfig: await replicasKubeconfig(cluster),
     });
     await using controller = await scene.startController();
     await eventually("a leader", () => leads(controller));
     await streamTrust(cluster, scene.system);
-    const token = await readyProxy(scene, "proxy-a");
+    const token = await readyProxy(scene, "proxy-a", "10.0.0.1");
     await using proxy = await connectProxy(scene, { token }, controller);
     const parameters = (serviceType: string) =>
       cluster.apply({
