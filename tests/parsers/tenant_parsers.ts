@@ -23,7 +23,7 @@ import { readGrpcWeb } from "../../controller/translate/backends/grpc_web.ts";
 import { explainHost, readHost, readRuleHost } from "../../controller/translate/model/host.ts";
 import { parseClaims } from "../../controller/translate/hosts/host_claims.ts";
 import { readIdentity } from "../../controller/base/identity.ts";
-import { regexLocation } from "../../controller/translate/annotations/nginx/location.ts";
+import { regexLocation, startOf } from "../../controller/translate/annotations/nginx/location.ts";
 import {
   inBytes,
   readHeaderPattern,
@@ -151,6 +151,15 @@ const TEXTS: Readonly<Record<string, TextReader>> = {
     ["/[", "]"],
     ["/a|(", "|"],
     ["/a{2}", "(?=a)"],
+  ],
+  "controller/translate/annotations/nginx/location.ts startOf": [
+    MAX_ROUTE_PATH,
+    startOf,
+    ["/|(", ")"],
+    ["/(|)", "[a]"],
+    ["/(|)", "(?i)"],
+    ["/(|)[", "a"],
+    ["/(|)(?<", "a"],
   ],
   "controller/translate/annotations/nginx/pcre_pattern.ts readPcre": [
     MAX_ROUTE_PATH,

@@ -29,35 +29,46 @@ function matchOf(value: string, written: string, profile: Profile): PathMatch {
   return inProfile({ type: "Regex", value, written }, profile);
 }
 
-/**
- * All that the path may be meant for: what begins as it does up to the first character with a meaning of
- * its own. Behind a `|` at the top, nginx finds its path anywhere.
- */
+/** All that the path may be meant for: what begins as it does. */
 function broader(path: string): string {
-  const [start] = /^[\w/~%&=:@!,;'-]*/.exec(hasAlternatives(path) ? "" : path.slice(0, MAX_START))!;
+  const reading = readPcre(startOf(path), "nginx");
+  return reading.ok ? reading.pattern.location : ".*";
+}
+
+/**
+ * How everything begins that the location may take, in any case: the path up to the first character with a
+ * meaning of its own, "" where that cannot be told. Behind a `|` at the top, nginx finds its path anywhere.
+ */
+export function startOf(path: string): string {
+  if (hasAlternatives(path)) return "";
+  const [start] = /^[\w/~%&=:@!,;'-]*/.exec(path.slice(0, MAX_START))!;
   const next = path[start.length] ?? "";
   // Of either form of a path: what a decoded one has no escapes for is left out here.
-  const [plain] = /^[^%]*/.exec("*?{".includes(next) ? start.slice(0, -1) : start)!;
-  const reading = readPcre(plain, "nginx");
-  return reading.ok ? reading.pattern.location : ".*";
+  return /^[^%]*/.exec("*?{".includes(next) ? start.slice(0, -1) : start)![0];
 }
 
 /** Of the start of a path that is too long as a whole. */
 const MAX_START = 64;
 
+/**
+ * One piece of an expression, as PCRE takes it to pieces: an escape, a class, how a group begins or ends,
+ * options, or another character. Pieces that hide what is in them are none: `\Q`, `\c`, comments, `]` and
+ * classes of their own within a class.
+ */
+const PIECE =
+  /\\[^cQ]|\[\^?(?:\\[^cQ]|[^\\[\]])+\]|\(\?(?:[:=!>|]|<[=!]|P?<\w+>|'\w+'|[imsnJU^-]+[:)])|\((?![?*])|[^\\[(]/suy;
+
 /** Whether a `|` stands outside of all groups; true where that cannot be told. */
 function hasAlternatives(path: string): boolean {
   if (!path.includes("|")) return false;
+  const piece = new RegExp(PIECE);
   let depth = 0;
-  let isClass = false;
-  for (let i = 0; i < path.length; i++) {
-    const char = path[i];
-    if (char === "\\") i++;
-    else if (isClass) isClass = char !== "]";
-    else if (char === "[") isClass = true;
-    else if (char === "(") depth++;
-    else if (char === ")") depth--;
-    else if (char === "|" && depth <= 0) return true;
+  while (piece.lastIndex < path.length) {
+    const found = piece.exec(path)?.[0];
+    if (found === undefined) return true;
+    if (found === ")") depth--;
+    else if (found[0] === "(" && !found.endsWith(")")) depth++;
+    else if (found === "|" && depth <= 0) return true;
   }
-  return depth !== 0 || isClass;
+  return depth !== 0;
 }

@@ -271,7 +271,7 @@ function times(min: number, max: number): string {
 /** Characters that the paths of requests have as escapes alone. */
 const ESCAPED = " #?";
 
-/** In JavaScript `\A` is A, and `{` alone is itself. */
+/** In JavaScript `\A` is A, and `{` alone is itself, as is the backslash of `\c(`. */
 function charOf({ raw, value }: AST.Character): string {
   // Most are letters.
   if (raw.length === 1 && isLetter(value)) return raw;
@@ -281,7 +281,7 @@ function charOf({ raw, value }: AST.Character): string {
   // In nginx's configuration a quote ends the text, and a backslash means what follows.
   const isControl = value < 0x20 || value === 0x7f;
   if (
-    isControl || value > 0xff || (value > 0x7e && raw.length > 1) || raw === '"' || raw === "\\\\"
+    isControl || value > 0xff || (value > 0x7e && raw.length > 1) || /^(?:"|\\\\?)$/.test(raw)
   ) {
     throw new Unsupported(`has ${shown(raw)} in it`);
   }

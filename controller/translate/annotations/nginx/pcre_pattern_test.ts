@@ -51,6 +51,14 @@ const UNSUPPORTED: Readonly<Record<string, readonly string[]>> = {
   "/admins?(?=x)": ["/admin", "/adminsx"],
   "/a|/admin(?=/)": ["/a", "/x/admin/"],
   "/(a|/admin(?=/))|/b": ["/b", "/x/b"],
+  // To PCRE the "|" is outside of all groups.
+  "/a[](]|/b[])]": ["/x/b)"],
+  "/a[[:alpha:](]|/b[[:alpha:])]": ["/x/b)"],
+  "/a(?#()|/b[)]": ["/x/b)"],
+  "/a(?#()|/b\\Q)\\E": ["/x/b)"],
+  "/a\\Q(\\E|/b[)]": ["/x/b)"],
+  "/a\\c(|/b\\c)": ["/x/bi"],
+  "/a(?x)#(\n|/b[)]": ["/x/b)"],
   "/(": ["/a"],
   "/admin/*)": ["/admin"],
   '/admin/"': ["/admin/%22"],
@@ -67,6 +75,22 @@ for (const [path, taken] of Object.entries(UNSUPPORTED)) {
     for (const one of taken) assert.ok(expression.test(one), `${one} ${match.value}`);
   });
 }
+
+Deno.test("an unsupported expression takes no path that does not begin as it does", () => {
+  const starts: Readonly<Record<string, string>> = {
+    "/admin/(?i)(a|b)": "/other",
+    "/admin/(?i:a|b)": "/other",
+    "/admin/(?P<n>a|b)\\1": "/other",
+    "/admin/(?>a|[|])": "/adm",
+    "/admin/\\|(?=x)": "/adm",
+    "/admin+(?=x)": "/admi",
+  };
+  for (const [path, left] of Object.entries(starts)) {
+    const { match, fault } = regexLocation(path, "pingress");
+    assert.notEqual(fault, null);
+    assert.ok(!new RegExp(`^(?:${match.value})$`).test(left), `${left} ${match.value}`);
+  }
+});
 
 Deno.test("groups are searched as nginx searches them, whatever the case", () => {
   const searches: readonly (readonly [pattern: string, text: string, groups: string[]])[] = [
