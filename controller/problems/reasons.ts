@@ -84,6 +84,12 @@ const SECTIONS: readonly (readonly [title: string, rows: readonly Row[]])[] = [
       ERROR,
       "a [regular expression](annotations.md#regular-expressions) cannot be matched here; the path returns 500",
     ],
+    [
+      "PathUnreachable",
+      INGRESS,
+      WARNING,
+      "another path of the host takes the same requests and comes first, as in ingress-nginx",
+    ],
     ["PathTypeUnknown", INGRESS, ERROR, "the pathType is unknown; the path returns 500"],
     ["PathsMissing", INGRESS, BOTH, "a rule has no paths"],
     [

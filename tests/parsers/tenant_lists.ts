@@ -112,8 +112,11 @@ const TRANSLATED: readonly string[] = [
   "controller/translate/routes/regex_hosts.ts regexOf",
   "controller/translate/routes/route_claims.ts RouteClaims.claimHost",
   "controller/translate/routes/route_claims.ts RouteClaims.findId",
+  "controller/translate/routes/route_claims.ts RouteClaims.findWritten",
+  "controller/translate/routes/route_claims.ts RouteClaims.keepWritten",
   "controller/translate/routes/route_claims.ts RouteClaims.resolve",
   "controller/translate/routes/route_claims.ts RouteClaims.routes",
+  "controller/translate/routes/route_claims.ts writtenKey",
 ];
 
 function translationParser(

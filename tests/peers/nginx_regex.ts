@@ -5,6 +5,7 @@
  * Written by hand after internal/ingress/controller/{controller,location}.go and template/template.go of
  * k8s.io/ingress-nginx v0.0.0-20240708192948-52c50467d67d.
  */
+import { Buffer } from "node:buffer";
 import type { AnnotatedIngress } from "../support/annotated_ingresses.ts";
 
 /** A host, and its Ingresses by name. */
@@ -20,6 +21,7 @@ interface Location {
   readonly target: string;
   readonly usesRegex: boolean;
   readonly prefix: string;
+  readonly denied: string | null;
 }
 
 /** Of `http`, for a port to listen on and that of the backend, which gets the Ingress's name as Host. */
@@ -37,14 +39,26 @@ export function regexServers(
 ${hosts.map((host) => serverOf(host, port)).join("")}`;
 }
 
+const DEFAULT_LOCATION: Location = {
+  ...{
+    path: "/",
+    type: "Prefix",
+    name: "",
+    target: "",
+    usesRegex: false,
+    prefix: "",
+    denied: null,
+  },
+};
+
 function serverOf({ host, ingresses }: RegexHost, port: number): string {
   const all = locationsOf(ingresses);
   // What no path takes is the default backend's.
-  const locations = all.some(({ path }) => path === "/")
-    ? all
-    : [...all, { path: "/", type: "Prefix", name: "", target: "", usesRegex: false, prefix: "" }];
-  locations.sort((a, b) => a.path < b.path ? 1 : a.path > b.path ? -1 : 0);
-  locations.sort((a, b) => b.path.length - a.path.length);
+  const locations = all.some(({ path }) => path === "/") ? all : [...all, DEFAULT_LOCATION];
+  // Go compares texts, and takes their length, in bytes.
+  const bytes = (path: string) => new TextEncoder().encode(path);
+  locations.sort((a, b) => Buffer.compare(bytes(b.path), bytes(a.path)));
+  locations.sort((a, b) => bytes(b.path).length - bytes(a.path).length);
   const updated = withExact(locations);
   const isRegex = updated.some((location) => needsRewrite(location) || location.usesRegex);
   const blocks = updated.map((location) => {
@@ -68,7 +82,8 @@ function locationsOf(ingresses: RegexHost["ingresses"]): Location[] {
       const target = annotations["rewrite-target"] ?? "";
       const usesRegex = annotations["use-regex"] === "true";
       const prefix = annotations["x-forwarded-prefix"] ?? "";
-      found.push({ path, type, name, target, usesRegex, prefix });
+      const denied = annotations["denylist-source-range"] ?? null;
+      found.push({ path, type, name, target, usesRegex, prefix, denied });
     }
   }
   return found;
@@ -95,5 +110,6 @@ function bodyOf(location: Location): string {
     ? `rewrite "(?i)${location.path}" ${location.target} break; ` +
       (location.prefix === "" ? "" : `proxy_set_header X-Forwarded-Prefix "${location.prefix}"; `)
     : "";
-  return ` proxy_http_version 1.1; proxy_set_header Host ${location.name}; ${rewrite}proxy_pass http://backend; `;
+  const access = location.denied === null ? "" : ` deny ${location.denied};`;
+  return `${access} proxy_http_version 1.1; proxy_set_header Host ${location.name}; ${rewrite}proxy_pass http://backend; `;
 }

@@ -7,7 +7,8 @@ import { randomNumbers } from "./rich_cluster.ts";
 
 export const NAMESPACES = ["a", "b", "c"];
 const HOSTS = ["one.test", "two.test", "x.wild.test", "*.wild.test", undefined];
-const PATHS = ["/", "/a", "/b"];
+/** The last two take what the second does, where paths are regular expressions. */
+const PATHS = ["/", "/a", "/b", "/A", "/a.*"];
 /** Without effect, refused for its paths, refused for its host, and refused by the backend. */
 const ANNOTATIONS: readonly Readonly<Record<string, string>>[] = [
   { "nginx.ingress.kubernetes.io/proxy-buffering": "on" },

@@ -346,12 +346,12 @@ function backendOf(ingress: Source, route: Route, current: CurrentBackends | nul
 
 function pathOf(
   { identity }: Source,
-  { host, match, origin: { field } }: Route,
+  { id, host, match, origin: { field } }: Route,
   backend: BackendRef,
   settings: RouteSettings | null,
   rewrite: PathRewrite | null,
 ): PathModel {
-  const place = new RoutePlace(host, match.path, identity, field);
+  const place = new RoutePlace(host, match.path, identity, field, id);
   return {
     ...{ field, place, backend, rewrite, settings, written: null, problems: [] },
     dropped: { field, routes: [], outcome: "dropped" },

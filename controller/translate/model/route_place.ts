@@ -28,9 +28,16 @@ export class RoutePlace {
   #served: PathStatus | null = null;
   #failing: PathStatus | null = null;
 
-  constructor(host: string, match: PathMatch, owner: Identity, field: string) {
+  /** @param id Of the route, where the match alone does not tell it from others. */
+  constructor(
+    host: string,
+    match: PathMatch,
+    owner: Identity,
+    field: string,
+    id: string = routeId(host, match),
+  ) {
     const { kind, namespace, name } = owner.ref;
-    this.id = routeId(host, match);
+    this.id = id;
     this.host = host;
     this.match = match;
     this.origin = { kind, namespace, name, field };
@@ -89,8 +96,16 @@ export class HostPlaces {
   }
 }
 
-/** The match for a path that is a regular expression, and what is wrong with it. */
-type Locate = (path: string) => { readonly match: PathMatch; readonly fault: string | null };
+/** The match for a text that is a regular expression, and what is wrong with it. */
+type Locate = (text: string) => { readonly match: PathMatch; readonly fault: string | null };
+
+/** A path that is a regular expression. */
+export interface RegexPath {
+  /** As it is written, which decides its precedence. */
+  readonly path: string;
+  /** Whether another route has the path itself: this one has what begins with it and a slash. */
+  readonly isBelow: boolean;
+}
 
 /** Places that an Ingress has where its paths are regular expressions. */
 export class RegexPlaces {
@@ -107,21 +122,32 @@ export class RegexPlaces {
     return new RegexPlaces(this.#locate);
   }
 
-  of(host: string, path: string, field: string, owner: Identity): RegexPlace {
-    const key = `${field} ${host} ${path}`;
+  of(host: string, { path, isBelow }: RegexPath, field: string, owner: Identity): RegexPlace {
+    const text = isBelow ? `${path}/` : path;
+    const key = `${field} ${host} ${text}`;
     this.#places ??= new Map();
     let known = this.#places.get(key);
     if (known === undefined) {
-      const { match, fault } = this.#locate(path);
-      known = { place: new RoutePlace(host, match, owner, field), fault };
+      const { match, fault } = this.#locate(text);
+      const place = isBelow
+        ? new RoutePlace(host, { ...match, written: path }, owner, field, belowId(host, path))
+        : new RoutePlace(host, match, owner, field);
+      known = { place, text, fault };
       this.#places.set(key, known);
     }
     return known;
   }
 }
 
+/** Beside that of the path itself; as the Prefix is called elsewhere. */
+function belowId(host: string, path: string): string {
+  return routeId(host, { type: "Prefix", value: path });
+}
+
 export interface RegexPlace {
   readonly place: RoutePlace;
+  /** The regular expression. */
+  readonly text: string;
   /** Why its requests get 500; null where they do not. */
   readonly fault: string | null;
 }

@@ -26,8 +26,8 @@ export interface PathStatus {
   /**
    * `served`: forwards to a backend. `failing`: in the table, but answers 500 or 503. `taken`: an
    * older Ingress has this host and path. `refused`: the host belongs to another namespace.
-   * `dropped`: the host or path cannot be read. `unused`: a default backend that no request can
-   * reach.
+   * `dropped`: the host or path cannot be read. `unused`: a path or default backend that no
+   * request can reach.
    */
   readonly outcome: "served" | "failing" | "taken" | "refused" | "dropped" | "unused";
 }

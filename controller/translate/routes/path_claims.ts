@@ -7,10 +7,11 @@ import { showElder } from "../../base/identity.ts";
 import type { ProblemList } from "../../base/problems.ts";
 import { ANY_HOST } from "../model/host.ts";
 import type { BackendRef } from "../model/backend_ref.ts";
-import type { PathModel, Source } from "../model/source.ts";
+import type { PathModel, Source, WrittenPath } from "../model/source.ts";
+import type { RoutePlace } from "../model/route_place.ts";
 import type { PathStatus } from "../model/status.ts";
 import type { Claim, RouteClaims } from "./route_claims.ts";
-import { type RegexHosts, regexOf } from "./regex_hosts.ts";
+import { type OwnedRegex, type RegexHost, type RegexHosts, regexOf } from "./regex_hosts.ts";
 
 /** @param host Of the rule that has the path. */
 export function claimPath(
@@ -21,18 +22,22 @@ export function claimPath(
   regexHosts: RegexHosts,
   problems: ProblemList,
 ): PathStatus {
-  const exact = regexHosts.get(host);
-  if (exact !== undefined && path.written !== null) {
-    const text = regexOf(path.written, ingress.regex, exact);
-    return claimRegex(claims, ingress, host, path, { text, written: path.written.path }, problems);
+  const regexHost = regexHosts.get(host);
+  if (regexHost !== undefined && path.written !== null) {
+    return claimRegex(claims, ingress, host, path, path.written, regexHost, problems);
   }
   const { field, place, backend, dropped, rewrite, settings: own } = path;
   problems.addAll(path.problems);
   if (place === null) return dropped;
-  const other = claims.holderOf(place);
+  const other = claims.findId(place.id);
   if (other !== null) {
     reportTaken(ingress, `${field}.path`, other, problems);
     return { field, routes: [], outcome: "taken" };
+  }
+  const first = place.match.type === "Regex" ? firstOf(regexHost, place) : null;
+  if (first !== null) {
+    reportUnreachable(ingress, field, place, first, problems);
+    return { field, routes: [], outcome: "unused" };
   }
   const settings = (place.match.type === "Regex" ? rewrite?.settings : null) ?? own ?? undefined;
   return place.status(claims.claim(place, ingress, backend, settings).isServed);
@@ -43,28 +48,75 @@ function claimRegex(
   ingress: Source,
   host: string,
   { field, backend, settings, rewrite }: PathModel,
-  { text, written }: { readonly text: string; readonly written: string },
+  written: WrittenPath,
+  regexHost: RegexHost,
   problems: ProblemList,
 ): PathStatus {
-  const { place, fault: ofPath } = ingress.regexPlaces.of(
+  const { place, text, fault: ofPath } = ingress.regexPlaces.of(
     host,
-    text,
+    regexOf(written, ingress.regex, regexHost.exact),
     field,
     ingress.identity,
   );
-  // An older Exact path, which is no longer one, takes what is below it too.
-  const other = claims.holderOf(place) ?? claims.find(host, { type: "Regex", value: written });
+  // Paths of one type and text are one there, and of one text the older takes all.
+  const other = claims.findWritten(host, written) ??
+    claims.findId(place.id) ??
+    // An older Exact path, which is no longer one, takes what is below it too.
+    claims.find(host, { type: "Regex", value: written.path });
   if (other !== null) {
     reportTaken(ingress, `${field}.path`, other, problems);
     return { field, routes: [], outcome: "taken" };
   }
+  const first = firstOf(regexHost, place);
+  if (first !== null) {
+    reportUnreachable(ingress, field, place, first, problems);
+    return { field, routes: [], outcome: "unused" };
+  }
   const fault = ofPath ?? rewrite?.fault ?? null;
   if (fault !== null) reportFault(ingress, `${field}.path`, text, fault, problems);
   const target = fault === null ? backend : brokenBy(text, fault);
-  return place.status(
-    claims.claim(place, ingress, target, rewrite?.settings ?? settings ?? undefined).isServed,
-  );
+  const claim = claims.claim(place, ingress, target, rewrite?.settings ?? settings ?? undefined);
+  claims.keepWritten(host, written, claim);
+  return place.status(claim.isServed);
 }
+
+/** The path that takes the very same requests as a place and comes first; null where it is this one. */
+function firstOf(regexHost: RegexHost | undefined, place: RoutePlace): OwnedRegex | null {
+  const first = regexHost?.first.get(place.match.value);
+  return first === undefined || first.place.id === place.id ? null : first;
+}
+
+/** As in ingress-nginx, unless the other one could be taken over, and would leave it some requests. */
+function reportUnreachable(
+  ingress: Source,
+  field: string,
+  { host, match }: RoutePlace,
+  { owner, text, place, fault }: OwnedRegex,
+  problems: ProblemList,
+): void {
+  const report = problems.about(ingress.identity.ref);
+  const whose = owner === ingress ? "this Ingress" : owner.identity.label;
+  const path = `${showPath(match)} of ${showHost(host)}`;
+  if (fault !== null) {
+    report.error(`${field}.path`, {
+      reason: "PathPatternUnsupported",
+      message: `the regular expression ${shown(text)} of ${whose} ${fault}, and comes first, so ` +
+        `requests for ${path} get 500`,
+      remedy: PATTERN_REMEDY,
+    });
+    return;
+  }
+  report.warning(`${field}.path`, {
+    reason: "PathUnreachable",
+    message: `no request reaches ${path}: ` +
+      `${showPath(place.match)} of ${whose} takes them all, and comes first`,
+    remedy: "Remove one of the two",
+  });
+}
+
+const PATTERN_REMEDY =
+  "Write it without lookaround, back references, repetitions of more than 16 times, syntax of " +
+  "PCRE alone, and repetitions around a group that rewrite-target names";
 
 function reportFault(
   ingress: Source,
@@ -78,9 +130,7 @@ function reportFault(
     message:
       `the regular expression ${shown(text)} ${fault}, so requests that it may be meant for ` +
       "get 500",
-    remedy:
-      "Write it without lookaround, back references, repetitions of more than 16 times, syntax of " +
-      "PCRE alone, and repetitions around a group that rewrite-target names",
+    remedy: PATTERN_REMEDY,
   });
 }
 

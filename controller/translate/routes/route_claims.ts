@@ -10,7 +10,7 @@ import type { ProblemList } from "../../base/problems.ts";
 import { routeId, type RoutePlace, WHOLE_HOST } from "../model/route_place.ts";
 import { hasExternalAuth, NO_SETTINGS, type RouteSettings } from "../model/route_settings.ts";
 import type { BackendRef } from "../model/backend_ref.ts";
-import type { Authenticator, Source } from "../model/source.ts";
+import type { Authenticator, Source, WrittenPath } from "../model/source.ts";
 
 /** A route, with whose it is. */
 export interface Claim {
@@ -46,8 +46,8 @@ export class RouteClaims {
   #problems: ProblemList;
   /** By route id. */
   #claims = new Map<string, Claim>();
-  /** Those of regular expressions, by host and expression. */
-  #regexes = new Map<string, Claim>();
+  /** Those of regular expressions, by host, type and path as they are written. */
+  #written = new Map<string, Claim>();
   #hosts = new Map<string, NamedHost>();
   #requested = new Map<Source, string[]>();
 
@@ -76,11 +76,14 @@ export class RouteClaims {
     return this.#claims.get(id) ?? null;
   }
 
-  /** Who has a place, if anyone: paths that differ in case are one regular expression. */
-  holderOf({ id, host, match }: RoutePlace): Claim | null {
-    const claim = this.findId(id);
-    if (claim !== null || match.type !== "Regex") return claim;
-    return this.#regexes.get(regexKey(host, match)) ?? null;
+  /** Who has the regular expression that is written so, if anyone. */
+  findWritten(host: string, written: WrittenPath): Claim | null {
+    return this.#written.get(writtenKey(host, written)) ?? null;
+  }
+
+  /** Keeps what a regular expression was made into. */
+  keepWritten(host: string, written: WrittenPath, claim: Claim): void {
+    this.#written.set(writtenKey(host, written), claim);
   }
 
   /**
@@ -98,9 +101,6 @@ export class RouteClaims {
     const route = place.route(action, isClosed ? NO_SETTINGS : settings);
     const claim = { route, owner, isServed };
     this.#claims.set(place.id, claim);
-    if (place.match.type === "Regex") {
-      this.#regexes.set(regexKey(place.host, place.match), claim);
-    }
     const named = this.#hosts.get(place.host);
     if (named !== undefined) named.hasRoutes = true;
     return claim;
@@ -198,6 +198,7 @@ export class RouteClaims {
   }
 }
 
-function regexKey(host: string, { value }: PathMatch): string {
-  return `${host} ${value}`;
+/** As ingress-nginx tells locations of a server apart. */
+export function writtenKey(host: string, { type, path }: WrittenPath): string {
+  return `${host} ${type} ${path}`;
 }

@@ -6,6 +6,7 @@
  */
 import { compareHosts } from "../../../shared/host/host_order.ts";
 import type { Route } from "../../../shared/snapshot/types.ts";
+import { inBytes } from "../annotations/nginx/pcre_pattern.ts";
 import { compareText } from "../../base/text_order.ts";
 
 /** Of one length; as nginx, which has `/foo/` for the Prefix `/foo`. */
@@ -18,14 +19,18 @@ export function compareRoutes(a: Ordered, b: Ordered): number {
     compareRegexes(a, b) || compareText(a.match.path.value, b.match.path.value);
 }
 
-/** Several may take a request: as ingress-nginx, which sorts them downwards. */
+/**
+ * Several may take a request: as ingress-nginx, which sorts them downwards. Two are written in one way
+ * where one has what is below the other (`RegexPath.isBelow`), and comes first.
+ */
 function compareRegexes(a: Ordered, b: Ordered): number {
-  return a.match.path.type === "Regex" ? compareText(textOf(b), textOf(a)) : 0;
+  if (a.match.path.type !== "Regex") return 0;
+  return compareText(textOf(b), textOf(a)) || compareText(b.match.path.value, a.match.path.value);
 }
 
-/** As it was written: what a regular expression was made into says nothing. */
-function textOf({ match: { path } }: Ordered): string {
-  return path.written ?? path.value;
+/** As it was written, in bytes: what a regular expression was made into says nothing. */
+function textOf({ match: { path: { type, value, written = value } } }: Ordered): string {
+  return type === "Regex" ? inBytes(written) ?? written : written;
 }
 
 function comparePathLength(a: Ordered, b: Ordered): number {

@@ -2,6 +2,13 @@ import assert from "node:assert/strict";
 import type { RouteMatch } from "../../../shared/snapshot/types.ts";
 import { compareRoutes } from "./route_order.ts";
 
+function regex(written: string, value = `${written}.*`) {
+  return {
+    host: "regex.a.example.com",
+    match: { path: { type: "Regex", value, written } },
+  } as const;
+}
+
 const IN_ORDER: readonly { readonly host: string; readonly match: RouteMatch }[] = [
   { host: "a.example.com", match: { path: { type: "Prefix", value: "/" } } },
   { host: "b.example.com", match: { path: { type: "Exact", value: "/foo/" } } },
@@ -13,6 +20,15 @@ const IN_ORDER: readonly { readonly host: string; readonly match: RouteMatch }[]
   { host: "b.example.com", match: { path: { type: "StringPrefix", value: "/foo" } } },
   { host: "b.example.com", match: { path: { type: "Exact", value: "/" } } },
   { host: "b.example.com", match: { path: { type: "Prefix", value: "/" } } },
+  // As in ingress-nginx: first the longer in bytes, then the one that sorts later.
+  regex("/f[o]obar"),
+  regex("/foo/bar", "/foo/bar.*"),
+  regex("/(é|f)x"),
+  regex("/foo.ba"),
+  regex("/a"),
+  // What is below a path comes before it.
+  regex("/Z", "/[zZ]/.*"),
+  regex("/Z", "/[zZ].*"),
   { host: "*.a.example.com", match: { path: { type: "Prefix", value: "/" } } },
   { host: "*.example.com", match: { path: { type: "Prefix", value: "/long" } } },
   { host: "*", match: { path: { type: "Prefix", value: "/longer" } } },

@@ -216,7 +216,11 @@ function claimAllPaths(
         if (ingress.otherNames.length === 0) return;
         const hosts = served.get(ingress) ?? new Map<string, boolean>();
         served.set(ingress, hosts);
-        const hasRoutes = rule.paths.some((_, i) => own[start + i].routes.length > 0);
+        // A path that no request reaches counts in ingress-nginx, too.
+        const hasRoutes = rule.paths.some((_, i) => {
+          const { routes, outcome } = own[start + i];
+          return routes.length > 0 || outcome === "unused";
+        });
         hosts.set(rule.host!, hasRoutes || hosts.get(rule.host!) === true);
       };
       if (standing === "guest") {
