@@ -24,7 +24,7 @@ export interface Finding {
   readonly verdict: Verdict;
   /**
    * Stable: `annotation/limit-rps`, `problem/PathConflict`, `host/regular-expressions`,
-   * `gateway/BackendNotFound`.
+   * `host/unsupported-regular-expression`, `gateway/BackendNotFound`.
    */
   readonly rule: string;
   /** What it does in ingress-nginx, a clause. */

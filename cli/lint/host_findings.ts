@@ -8,6 +8,7 @@ import { firstOfHost, firstOfService } from "./first_wins.ts";
 import { type HostFinding, type Member, memberOf } from "./host_member.ts";
 import type { JudgedIngress } from "./judgement.ts";
 import { regexNeighbours } from "./regex_mode.ts";
+import { unsupportedNeighbours } from "./unsupported_patterns.ts";
 
 export function hostFindings(judged: readonly JudgedIngress[]): HostFinding[] {
   const members = judged.map(memberOf);
@@ -23,6 +24,7 @@ export function hostFindings(judged: readonly JudgedIngress[]): HostFinding[] {
     ...[...byHost].flatMap(([host, sharing]) => [
       ...hostWideProtection(host, sharing),
       ...regexNeighbours(host, sharing),
+      ...unsupportedNeighbours(host, sharing),
       ...firstOfHost(host, sharing),
       ...sharedAmongNamespaces(host, sharing),
     ]),

@@ -21,6 +21,9 @@ const SAME_THERE: ReadonlySet<string> = new Set([
 /** Which of two Ingresses wins is decided by their age in both, which files do not say. */
 const BY_AGE: ReadonlySet<string> = new Set(["PathConflict", "DefaultBackendConflict"]);
 
+/** The same in ingress-nginx, which says nothing of it. */
+const UNREACHABLE = "PathUnreachable";
+
 const SECRET_MISSING = "SecretNotFound";
 
 const PREFIX = `metadata.annotations["${NGINX_PREFIX}`;
@@ -39,6 +42,8 @@ export function ingressFindings(judged: JudgedIngress, locate: Locate): Finding[
         ? "ingress-nginx reads it only if its flag --annotations-prefix names this prefix"
         : BY_AGE.has(problem.reason)
         ? "the oldest Ingress with this host and path wins, in ingress-nginx and here"
+        : problem.reason === UNREACHABLE
+        ? "no request reaches the path in ingress-nginx, too"
         : SAME_THERE.has(problem.reason)
         ? "ingress-nginx answers 503, too"
         : `${problem.field === "" ? "the Ingress" : problem.field} as it is written`,
@@ -74,7 +79,7 @@ export function isAboutMissingSecret({ reason, message }: Problem): boolean {
 
 function verdictOf(problem: Problem): Verdict {
   const { reason, severity } = problem;
-  if (SAME_THERE.has(reason) || hasWrongPrefix(problem)) return "SAME";
+  if (SAME_THERE.has(reason) || reason === UNREACHABLE || hasWrongPrefix(problem)) return "SAME";
   return severity === "error" && !BY_AGE.has(reason) ? "BREAKS" : "DIFFERS";
 }
 

@@ -11,6 +11,9 @@ interface IngressInput {
   readonly pathType?: string;
   readonly created?: string;
   readonly service?: string;
+  /** Missing: the one that all share. */
+  readonly host?: string;
+  readonly hasDefaultBackend?: true;
 }
 
 function ingress({ name, namespace = "shop", annotations = {}, ...more }: IngressInput): string {
@@ -27,8 +30,9 @@ function ingress({ name, namespace = "shop", annotations = {}, ...more }: Ingres
     },
     spec: {
       ingressClassName: "nginx",
+      ...(more.hasDefaultBackend ? { defaultBackend: { service } } : {}),
       rules: [{
-        host: "app.example.com",
+        host: more.host ?? "app.example.com",
         http: {
           paths: [{
             path: more.path ?? `/${name}`,
@@ -71,6 +75,75 @@ Deno.test("each Ingress on a host of regular expressions learns who made it one"
   assert.deepEqual(Object.keys(found).sort(), ["shop/exact", "shop/v2"]);
   assert.match(found["shop/v2"].effect, /^use-regex of api\/v1 makes all paths of app\.example/);
   assert.equal(found["shop/v2"].at?.file, "a.yaml");
+});
+
+Deno.test("each path that loses requests to another Ingress's unsupported expression breaks", () => {
+  const result = lintIngresses(
+    {
+      name: "unsupported",
+      path: "/foo(?=x)",
+      pathType: "ImplementationSpecific",
+      annotations: { "use-regex": "true" },
+    },
+    { name: "whole", path: "/foo" },
+    { name: "below", path: "/foo/a" },
+    { name: "some", path: "/" },
+    { name: "before", path: "/foo/longer/paths" },
+    { name: "other", path: "/bar" },
+    { name: "elsewhere", host: "other.example.com", path: "/foo" },
+  );
+  const found = findings(result, "host/unsupported-regular-expression");
+  assert.deepEqual(Object.keys(found).sort(), ["shop/below", "shop/some"]);
+  assert.match(found["shop/below"].effect, /\/foo\/a$/);
+  assert.match(
+    found["shop/below"].difference!,
+    /^they get 500: .* "\/foo\(\?=x\)" of shop\/unsupp/,
+  );
+  assert.match(
+    found["shop/some"].difference!,
+    /^those that begin with \/foo, in any case, get 500/,
+  );
+  const whole = findings(result, "problem/PathPatternUnsupported")["shop/whole"];
+  assert.match(whole.difference!, /requests for Regex \/foo of app\.example\.com get 500$/);
+  const breaking = result.ingresses.filter(({ verdict }) => verdict === "BREAKS");
+  assert.deepEqual(
+    breaking.map(({ name }) => name).sort(),
+    ["shop/below", "shop/some", "shop/unsupported", "shop/whole"],
+  );
+});
+
+Deno.test("a path that no request reaches, there and here, is the same", () => {
+  const result = lintIngresses(
+    { name: "old", created: "2024-01-01T00:00:00Z", path: "/foo" },
+    {
+      name: "new",
+      created: "2024-01-02T00:00:00Z",
+      path: "/foo.*",
+      annotations: { "use-regex": "true" },
+    },
+  );
+  const found = findings(result, "problem/PathUnreachable");
+  assert.deepEqual(Object.keys(found), ["shop/old"]);
+  assert.equal(found["shop/old"].verdict, "SAME");
+});
+
+Deno.test("a default backend loses the rest of a host to an unsupported expression", () => {
+  const result = lintIngresses(
+    {
+      name: "rest",
+      created: "2024-01-01T00:00:00Z",
+      path: "/own/path/of/it",
+      hasDefaultBackend: true,
+    },
+    {
+      name: "unsupported",
+      created: "2024-01-02T00:00:00Z",
+      path: "/(?i)a",
+      annotations: { "use-regex": "true" },
+    },
+  );
+  const found = findings(result, "host/unsupported-regular-expression");
+  assert.equal(found["shop/rest"].field, "spec.defaultBackend");
 });
 
 Deno.test("a rewrite-target that equals the path makes no regular expressions", () => {

@@ -496,6 +496,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "cli/lint/main.ts": ["main"],
       "cli/lint/options.ts": ["defaultKubeconfig", "parseLintCommand"],
       "cli/lint/regex_mode.ts": ["regexNeighbours"],
+      "cli/lint/unsupported_patterns.ts": ["unsupportedNeighbours"],
     },
   },
   {
