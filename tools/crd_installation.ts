@@ -2,8 +2,7 @@
  * The CRDs of Gateway API in a cluster. In: the user's kubectl, and a file, folder or URL. Out: CRDs that the
  * API server serves; or, before anything is changed, why that cannot be. Newer CRDs are never replaced.
  */
-import type { KubeObject } from "../controller/kube/types.ts";
-import { GATEWAY_API } from "../controller/kube/types.ts";
+import { GATEWAY_API, GATEWAY_CLASSES, type KubeObject } from "../controller/kube/types.ts";
 import { asList, asObject } from "../controller/base/json.ts";
 import {
   CRD_KIND,
@@ -20,6 +19,12 @@ const UNCHANGED = "Nothing was changed.";
 
 /** How long the API server may take to serve new CRDs. */
 const ESTABLISHED_WITHIN = "60s";
+
+/** How long kubectl may take from then on until it knows their kinds, in ms. */
+const KNOWN_WITHIN = 30_000;
+
+/** Between looks, in ms. */
+const LOOK_AGAIN = 200;
 
 const CRDS = `${CRD_KIND.toLowerCase()}s`;
 
@@ -81,7 +86,22 @@ export class CrdInstallation {
       CRDS,
       ...crdsOf(this.#bundle).map(({ metadata: { name } }) => name),
     ]);
+    await this.#known();
     return output.trim().split("\n");
+  }
+
+  /** A CRD is Established a moment before kubectl learns of its kind. */
+  async #known(): Promise<void> {
+    const { plural, version, group } = GATEWAY_CLASSES;
+    const deadline = performance.now() + KNOWN_WITHIN;
+    while (true) {
+      const { code, stderr } = await this.#kubectl.answer(["get", `${plural}.${version}.${group}`]);
+      if (code === 0) return;
+      if (performance.now() > deadline) {
+        throw new Refusal(`The CRDs are applied, and cannot be used yet: ${complaintOf(stderr)}`);
+      }
+      await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN));
+    }
   }
 
   /** By server-side apply: a CRD is larger than the annotation of a client-side apply may be. */

@@ -5,16 +5,18 @@
  *
  *     plan ─▶ dry run by the API server ─▶ apply ─▶ wait, with progress ─▶ what to try
  */
-import type { KubeObject } from "../controller/kube/types.ts";
+import { GATEWAY_CLASSES, GATEWAYS, type KubeObject } from "../controller/kube/types.ts";
 import { formatDuration, parseOptions } from "../shared/options.ts";
 import { shellLine } from "./command.ts";
 import { CrdInstallation } from "./crd_installation.ts";
 import { DEPLOY_OPTIONS, DEPLOY_PROGRAM } from "./deployment_options.ts";
-import { curlLine, ownIngresses, proxyAddress } from "./first_request.ts";
+import { curlLine, ownGateways, ownIngresses, proxyAddress } from "./first_request.ts";
 import {
   CONTROLLER,
   describeObject,
   GATEWAY_ADMISSION_CONFIG,
+  GATEWAY_CLASS_API,
+  GATEWAY_CLASS_KIND,
   GATEWAY_OVERLAY,
   GATEWAY_ROLE,
   imageName,
@@ -37,7 +39,7 @@ const WORKLOADS: readonly string[] = [CONTROLLER, PROXY];
 
 /** A web server with an Ingress. */
 const SAMPLE = "manifests/sample/sample.yaml";
-/** A GatewayClass, a Gateway, and a route to the same web server. */
+/** A Gateway, and a route to the same web server. */
 const GATEWAY_SAMPLE = "manifests/sample/gateway.yaml";
 
 const parsed = parseOptions(DEPLOY_PROGRAM, DEPLOY_OPTIONS, Deno.args);
@@ -70,6 +72,13 @@ async function deploy(): Promise<void> {
   const crds = options.gatewayCrds === undefined
     ? null
     : await CrdInstallation.plan(kubectl, options.gatewayCrds);
+  const hasClasses = await kubectl.serves(GATEWAY_CLASS_API, GATEWAY_CLASS_KIND);
+  if (isGateway && crds === null && !hasClasses) {
+    throw new Refusal(
+      "The API server has no CRDs of Gateway API (v1), which --gateway needs. Nothing was changed.\n" +
+        "Apply them too: --gateway-crds, or --gateway-crds=FILE without access to github.com.",
+    );
+  }
   const standard = withImages([...overlay, ...admission ?? []], options);
   const objects = isGateway
     ? [...withArgument(standard, "--gateway"), ...await gatewayObjects()]
@@ -104,8 +113,13 @@ async function deploy(): Promise<void> {
   }
   const triedCrds = await crds?.tryOut() ?? [];
   if (options.dryRun && triedCrds.length > 0) console.log(triedCrds.join("\n"));
-  await tryOut(objects, isThere);
+  // The API server knows the class of Gateways when it has the CRDs.
+  const isKnown = ({ kind }: KubeObject) => hasClasses || kind !== GATEWAY_CLASS_KIND;
+  await tryOut(objects.filter(isKnown), isThere);
   if (options.dryRun) {
+    for (const object of objects.filter((object) => !isKnown(object))) {
+      console.log(`${describeObject(object)}: would be created, with its CRD`);
+    }
     console.log("\nThe API server accepts everything. Nothing was changed.");
     return;
   }
@@ -125,8 +139,19 @@ async function deploy(): Promise<void> {
   console.log(changed.length === 0 ? "Everything was there already." : changed.join("\n"));
   console.log("");
   const ingresses = ownIngresses(await kubectl.list("ingresses", "--all-namespaces"));
-  if (!await waitForRollout(ingresses.length > 0)) Deno.exit(1);
-  await showWhatToTry(ingresses);
+  const isAnythingServed = ingresses.length > 0 || await hasGateways();
+  if (!await waitForRollout(isAnythingServed)) Deno.exit(1);
+  await showWhatToTry(ingresses, isAnythingServed);
+}
+
+/** Whether there is a Gateway of ours, and the controller may serve it. */
+async function hasGateways(): Promise<boolean> {
+  if (!isGateway && !await kubectl.has("clusterrole", GATEWAY_ROLE)) return false;
+  const [gateways, classes] = await Promise.all([
+    kubectl.list(`${GATEWAYS.plural}.${GATEWAYS.group}`, "--all-namespaces"),
+    kubectl.list(`${GATEWAY_CLASSES.plural}.${GATEWAY_CLASSES.group}`),
+  ]);
+  return ownGateways(gateways, classes).length > 0;
 }
 
 /** What serving Gateways needs, with the classes and ports that an earlier deployment was given. */
@@ -212,14 +237,21 @@ async function describeTrouble(trouble: ContainerTrouble): Promise<string> {
   return troubleLine(trouble, code === 0 ? lastErrorLine(stdout) : "");
 }
 
-async function showWhatToTry(ingresses: ReturnType<typeof ownIngresses>): Promise<void> {
+async function showWhatToTry(
+  ingresses: ReturnType<typeof ownIngresses>,
+  isAnythingServed: boolean,
+): Promise<void> {
   const address = await findAddress();
   const [ingress] = ingresses.length > 0
     ? ingresses
     : ownIngresses(parseObjects(Deno.readTextFileSync(SAMPLE)));
   console.log("\nPingress runs.");
   if (ingresses.length === 0) {
-    console.log("Proxies start with the first Ingress of class pingress. To have one:");
+    console.log(
+      isAnythingServed
+        ? "There is no Ingress of class pingress. To have one:"
+        : "Proxies start with the first Ingress or Gateway of class pingress. To have an Ingress:",
+    );
     console.log(`           ${commandLine(["apply", "-f", SAMPLE])}`);
   }
   console.log(`Try it:    ${curlLine(ingress, address ?? "ADDRESS")}`);
@@ -230,7 +262,7 @@ async function showWhatToTry(ingresses: ReturnType<typeof ownIngresses>): Promis
     );
   }
   if (isGateway) {
-    console.log("For Gateway API, to have a GatewayClass, a Gateway and a route:");
+    console.log("For Gateway API, to have a Gateway and a route:");
     console.log(`           ${commandLine(["apply", "-f", SAMPLE, "-f", GATEWAY_SAMPLE])}`);
   }
   console.log(`Remove it: ${taskLine("undeploy")}`);

@@ -1,8 +1,9 @@
 /**
- * What to try first. In: Ingresses, nodes and the proxies' Service. Out: a curl line that a proxy
- * answers. Pure.
+ * What to try first. In: Ingresses, Gateways, nodes and the proxies' Service. Out: those that are served, and a
+ * curl line that a proxy answers. Pure.
  */
 import type { KubeObject } from "../controller/kube/types.ts";
+import { readGatewayClasses } from "../controller/translate/gateway/objects/gateway_class.ts";
 import type { Ingress } from "../controller/kube/resources.ts";
 import { asList, asText, fieldOf } from "../controller/base/json.ts";
 import { INGRESS_CLASS, PROXY } from "./installation.ts";
@@ -16,6 +17,17 @@ export function ownIngresses(objects: readonly KubeObject[]): Ingress[] {
       object.metadata.annotations?.[CLASS_ANNOTATION];
     return object.kind === "Ingress" && name === INGRESS_CLASS;
   }) as Ingress[];
+}
+
+/** Those of a class of ours. @param classes GatewayClasses of the cluster. */
+export function ownGateways(
+  gateways: readonly KubeObject[],
+  classes: readonly KubeObject[],
+): KubeObject[] {
+  const ours = readGatewayClasses(classes);
+  return gateways.filter(({ spec }: KubeObject & { readonly spec?: unknown }) =>
+    ours.has(String(fieldOf(spec, "gatewayClassName")))
+  );
 }
 
 /**

@@ -1,7 +1,8 @@
 import { deepEqual, equal } from "node:assert/strict";
 import type { KubeObject } from "../controller/kube/types.ts";
+import { GATEWAY_CONTROLLER } from "../controller/translate/gateway/objects/gateway_class.ts";
 import type { Ingress, IngressSpec } from "../controller/kube/resources.ts";
-import { curlLine, ownIngresses, proxyAddress } from "./first_request.ts";
+import { curlLine, ownGateways, ownIngresses, proxyAddress } from "./first_request.ts";
 import { PROXY } from "./installation.ts";
 
 const ingress = (spec: IngressSpec, annotations = {}): Ingress => ({
@@ -78,4 +79,17 @@ Deno.test("proxies are reached at a node's external address, or the Service's", 
   equal(proxyAddress("LoadBalancer", [service({ ip: "192.0.2.7" })]), "192.0.2.7");
   equal(proxyAddress("LoadBalancer", [service({ hostname: "lb.test" })]), "lb.test");
   equal(proxyAddress("LoadBalancer", [service()]), null);
+});
+
+Deno.test("Gateways of our classes are those whose class names our controller", () => {
+  const gatewayClass = (name: string, spec: object): KubeObject =>
+    ({ kind: "GatewayClass", metadata: { name }, spec }) as KubeObject;
+  const gateway = (gatewayClassName: string): KubeObject =>
+    ({ kind: "Gateway", metadata: { name: "web" }, spec: { gatewayClassName } }) as KubeObject;
+  const classes = [
+    gatewayClass("pingress", { controllerName: GATEWAY_CONTROLLER }),
+    gatewayClass("other", { controllerName: "example.com/other" }),
+  ];
+  const gateways = ["pingress", "other", "missing"].map(gateway);
+  deepEqual(ownGateways(gateways, classes), [gateways[0]]);
 });

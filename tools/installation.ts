@@ -2,7 +2,7 @@
  * What an installation consists of. In: the objects of an overlay, and images. Out: the objects to
  * apply, those to try first, and what has to be deleted to leave nothing. Pure.
  */
-import type { KubeObject } from "../controller/kube/types.ts";
+import { apiVersionOf, GATEWAY_CLASSES, type KubeObject } from "../controller/kube/types.ts";
 import { asList, fieldOf } from "../controller/base/json.ts";
 
 export const NAMESPACE = "pingress-system";
@@ -13,18 +13,22 @@ export const INGRESS_CLASS = "pingress";
 /** What the API server refuses to the controller's account: objects of a kind that not each has. */
 export const ADMISSION_OVERLAY = "overlays/admission";
 export const ADMISSION_API = "/apis/admissionregistration.k8s.io/v1";
-const ADMISSION_KIND = "ValidatingAdmissionPolicy";
+export const ADMISSION_KIND = "ValidatingAdmissionPolicy";
 const ADMISSION_CONFIG = "pingress-admission";
 
-/** What `--gateway` needs, and what bounds it. */
+/** What serving Gateways needs, and what bounds it. */
 export const GATEWAY_OVERLAY = "overlays/gateway";
 export const GATEWAY_ROLE = "pingress-controller-gateway";
 export const GATEWAY_ADMISSION_CONFIG = "pingress-gateway-admission";
 
-/** @param resources is the API server's answer at `ADMISSION_API`, parsed. */
-export function hasAdmissionPolicies(resources: unknown): boolean {
+/** The one kind of the overlay that the API server has only with the CRDs of Gateway API. */
+export const GATEWAY_CLASS_KIND = GATEWAY_CLASSES.kind;
+export const GATEWAY_CLASS_API = `/apis/${apiVersionOf(GATEWAY_CLASSES)}`;
+
+/** @param resources is an APIResourceList, as the API server answers at a path like `ADMISSION_API`. */
+export function hasKind(resources: unknown, kind: string): boolean {
   const list = asList(fieldOf(resources, "resources")) ?? [];
-  return list.some((resource) => fieldOf(resource, "kind") === ADMISSION_KIND);
+  return list.some((resource) => fieldOf(resource, "kind") === kind);
 }
 
 interface Container {

@@ -4,7 +4,7 @@
 import { parseAllDocuments } from "yaml";
 import type { KubeObject } from "../controller/kube/types.ts";
 import { type CommandAnswer, runCommand } from "./command.ts";
-import { ADMISSION_API, ADMISSION_OVERLAY, hasAdmissionPolicies } from "./installation.ts";
+import { ADMISSION_API, ADMISSION_KIND, ADMISSION_OVERLAY, hasKind } from "./installation.ts";
 
 export interface ClusterChoice {
   /** Undefined for kubectl's own. */
@@ -71,9 +71,16 @@ export class Kubectl {
 
   /** What the admission overlay comes to; null where the API server lacks its kinds. Throws a Refusal. */
   async admissionObjects(): Promise<KubeObject[] | null> {
-    const { code, stdout } = await this.answer(["get", "--raw", ADMISSION_API]);
-    if (code !== 0 || !hasAdmissionPolicies(JSON.parse(stdout))) return null;
+    if (!await this.serves(ADMISSION_API, ADMISSION_KIND)) return null;
     return await this.build(ADMISSION_OVERLAY);
+  }
+
+  /** Whether the API server has the kind. Throws a Refusal. @param api like `/apis/apps/v1`. */
+  async serves(api: string, kind: string): Promise<boolean> {
+    const { code, stdout, stderr } = await this.answer(["get", "--raw", api]);
+    if (code !== 0 && NOT_FOUND.test(stderr)) return false;
+    if (code !== 0) throw new Refusal(complaintOf(stderr));
+    return hasKind(JSON.parse(stdout), kind);
   }
 
   /** What a folder of Kustomize comes to. Throws a Refusal. */
@@ -92,11 +99,15 @@ export function listText(items: readonly KubeObject[]): string {
   return JSON.stringify({ apiVersion: "v1", kind: "List", items });
 }
 
+/** What it says of an object or a path that does not exist, or whose namespace does not. */
+export const NOT_FOUND = /^Error from server \(NotFound\)/m;
+
 /** No API server knows the kind, as that of a CRD. */
 const NO_KIND = /the server doesn't have a resource type/;
 
 /** Without a kubeconfig kubectl asks this address, where nobody runs a cluster. */
-const NO_CLUSTER = /server localhost:8080 was refused|context was not found|no configuration has/;
+const NO_CLUSTER =
+  /server localhost:8080 was refused|context was not found|context "[^"]*" does not exist|no configuration has/;
 
 /** What it said, and what to do where it knows no cluster. Its log and repetitions help nobody. */
 export function complaintOf(stderr: string): string {

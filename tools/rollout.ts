@@ -15,7 +15,7 @@ import { CONTROLLER, PROXY } from "./installation.ts";
 export interface Wanted {
   readonly backend: "HostPort" | "LoadBalancer";
   readonly proxyImage: string;
-  /** Whether there is an Ingress: without any there are no proxies. */
+  /** Whether there is an Ingress or a Gateway to serve: without any there are no proxies. */
   readonly proxies: boolean;
 }
 

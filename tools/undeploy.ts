@@ -1,17 +1,18 @@
 /**
  * Removes Pingress. In: the command line, the user's kubectl, and a yes. Out: a cluster with nothing
  * of ours: neither objects, nor addresses in the status of Ingresses, nor a finalizer on them or on
- * GatewayClasses. CRDs of Gateway API stay.
+ * GatewayClasses of others. CRDs of Gateway API stay.
  *
  * The controller goes first, so that it puts nothing back, then the Services of Gateways, whose endpoints
  * nobody keeps true any more, then the proxies: a namespace that still
  * has pods is looked at again only after half of their time to end, which is minutes. The namespace
  * goes last, since from its end on nobody can tell what an interrupted removal has left.
  */
-import type { KubeObject } from "../controller/kube/types.ts";
+import { GATEWAY_CLASSES, type KubeObject } from "../controller/kube/types.ts";
 import { asObject, fieldOf } from "../controller/base/json.ts";
 import { ownerOf } from "../controller/outputs/addresses/names.ts";
 import { MANAGED_BY_LABEL, OWNER_LABELS } from "../controller/outputs/workload/names.ts";
+import { readGatewayClasses } from "../controller/translate/gateway/objects/gateway_class.ts";
 import { formatDuration, parseOptions } from "../shared/options.ts";
 import { UNDEPLOY_OPTIONS, UNDEPLOY_PROGRAM } from "./deployment_options.ts";
 import {
@@ -22,7 +23,7 @@ import {
   NAMESPACE,
   PROXY,
 } from "./installation.ts";
-import { complaintOf, Kubectl, Refusal } from "./kubectl.ts";
+import { complaintOf, Kubectl, NOT_FOUND, Refusal } from "./kubectl.ts";
 import { classTraces, ingressTraces, type Trace } from "./traces.ts";
 
 /** Names of what `manifests/namespaced/` has in namespaces that are served. */
@@ -30,9 +31,6 @@ const RIGHTS = ["pingress-controller-role", "pingress-controller-role-binding"];
 
 /** Between looks at the cluster, in ms. */
 const LOOK_AGAIN = 500;
-
-/** What kubectl says of an object that does not exist, or whose namespace does not. */
-const NOT_FOUND = /^Error from server \(NotFound\)/m;
 
 const parsed = parseOptions(UNDEPLOY_PROGRAM, UNDEPLOY_OPTIONS, Deno.args);
 if (parsed.kind !== "ok") {
@@ -51,13 +49,14 @@ try {
 }
 
 async function undeploy(): Promise<void> {
-  const found = await findObjects();
+  const classes = await kubectl.list(`${GATEWAY_CLASSES.plural}.${GATEWAY_CLASSES.group}`);
+  const found = await findObjects(classes);
   const addresses = await findGatewayAddresses();
   const traces = [
     ...ingressTraces(
       await kubectl.list("ingresses", "--all-namespaces", "--show-managed-fields"),
     ),
-    ...classTraces(await kubectl.list("gatewayclasses.gateway.networking.k8s.io")),
+    ...classTraces(classes),
   ];
   console.log(`Cluster: ${await kubectl.cluster()}`);
   if (found.length + addresses.length + traces.length === 0) {
@@ -70,6 +69,7 @@ async function undeploy(): Promise<void> {
     console.log(`  ${describeObject(object)}${all}`);
   }
   for (const { title, namespace, name, what } of traces) {
+    if (found.some(({ kind, metadata }) => kind === title && metadata.name === name)) continue;
     const of = `${title} ${namespace === null ? "" : `${namespace}/`}${name}`;
     console.log(`  ${what} of ${of}, which itself stays`);
   }
@@ -106,8 +106,9 @@ async function podsGone(name: string, deadline: number): Promise<void> {
   }
 }
 
-/** What has to be deleted, in this order. */
-async function findObjects(): Promise<KubeObject[]> {
+/** What has to be deleted, in this order. @param classes Those of the cluster. */
+async function findObjects(classes: readonly KubeObject[]): Promise<KubeObject[]> {
+  const ownClasses = readGatewayClasses(classes);
   const wanted = deletedByName([
     ...await kubectl.build("overlays/hostport"),
     ...await kubectl.build(GATEWAY_OVERLAY),
@@ -120,6 +121,8 @@ async function findObjects(): Promise<KubeObject[]> {
   const there: KubeObject[] = [];
   for (const object of wanted) {
     const { kind = "", metadata: { name } } = object;
+    // Another controller may have a class of the same name.
+    if (kind === GATEWAY_CLASSES.kind && !ownClasses.has(name)) continue;
     if (await kubectl.has(kind, name)) there.push(object);
   }
   return [...rights, ...there];

@@ -100,7 +100,10 @@ clusterTest("deploy changes nothing if the API server rejects a part", async (cl
   equal(await cluster.get("v1", "Namespace", NAMESPACE), null);
   const lost = await deployTask(cluster, "deploy", ["--context", "nowhere"]);
   equal(lost?.code, 1);
-  match(lost!.stderr, /context was not found for specified context: nowhere/);
+  match(
+    lost!.stderr,
+    /context "nowhere" does not exist\nName a cluster by --kubeconfig or --context/,
+  );
 });
 
 clusterTest("deploy reports what is missing if it does not finish", async (cluster) => {
@@ -243,11 +246,16 @@ clusterTest("undeploy asks before it deletes, and leaves nothing", async (cluste
   const gatewayClass = {
     apiVersion: "gateway.networking.k8s.io/v1",
     kind: "GatewayClass",
-    metadata: { name: "pingress", finalizers: ["example.com/keep", CLASS_FINALIZER] },
+    metadata: { name: "internal", finalizers: ["example.com/keep", CLASS_FINALIZER] },
     spec: { controllerName: GATEWAY_CONTROLLER },
+  };
+  const installedClass = {
+    ...gatewayClass,
+    metadata: { name: "pingress", finalizers: [CLASS_FINALIZER] },
   };
   await cluster.apply(crd);
   await eventually("the class", () => cluster.apply(gatewayClass).then(() => true, () => false));
+  await cluster.apply(installedClass);
   const gateway = { name: "web", namespace, uid: crypto.randomUUID(), className: "pingress" };
   const address = {
     name: "web-pingress",
@@ -272,6 +280,9 @@ clusterTest("undeploy asks before it deletes, and leaves nothing", async (cluste
   match(unasked.stdout, /^ {2}ClusterRole pingress-controller-cluster-role$/m);
   match(unasked.stdout, /^ {2}Namespace pingress-system, with all that is in it$/m);
   match(unasked.stdout, new RegExp(`^ {2}Service ${namespace}/web-pingress$`, "m"));
+  match(unasked.stdout, /^ {2}GatewayClass pingress$/m);
+  match(unasked.stdout, /of GatewayClass internal, which itself stays$/m);
+  doesNotMatch(unasked.stdout, /of GatewayClass pingress/);
   match(unasked.stderr, /^Nothing was deleted/m);
   notEqual(await cluster.get("v1", "Namespace", NAMESPACE), null);
 
@@ -298,7 +309,16 @@ clusterTest("undeploy asks before it deletes, and leaves nothing", async (cluste
   const { apiVersion, kind, metadata: { name } } = gatewayClass;
   const leftClass = await cluster.get<KubeObject>(apiVersion, kind, name);
   deepEqual(leftClass?.metadata.finalizers, ["example.com/keep"]);
+  equal(await cluster.get(apiVersion, kind, "pingress"), null);
   await cluster.apply({ ...gatewayClass, metadata: { name } });
+  // One of another controller stays, whatever its name.
+  await cluster.apply({
+    ...{ apiVersion, kind, metadata: { name: "pingress" } },
+    spec: { controllerName: "example.com/other" },
+  });
+  const others = await deployTask(cluster, "undeploy", ["--yes"]);
+  deepEqual([others?.code, others?.stderr], [0, ""]);
+  notEqual(await cluster.get(apiVersion, kind, "pingress"), null);
   await cluster.delete(crd.apiVersion, crd.kind, crd.metadata.name);
   const again = await deployTask(cluster, "undeploy", ["--yes"]);
   deepEqual([again?.code, again?.stderr], [0, ""]);

@@ -11,6 +11,7 @@ import type { ApiAnswer, ApiClient, KubeObject } from "./support/api_client.ts";
 import type { TestCluster } from "./support/cluster.ts";
 import { clusterTest } from "./support/cluster_case.ts";
 import { eventually } from "./support/condition.ts";
+import { installGatewayCrds } from "./support/gateway_crds.ts";
 import { ACCOUNT, install } from "./support/installation.ts";
 import { kubectl, manifest, MANIFESTS } from "./support/kubectl.ts";
 import { NAMESPACE, PROXY } from "./support/predecessor.ts";
@@ -32,6 +33,12 @@ let installed: Promise<string | null> | null = null;
 /** The token of the controller's account. */
 async function installOverlay(cluster: TestCluster): Promise<string | null> {
   await install(cluster);
+  await installGatewayCrds(cluster, ["GatewayClass"]);
+  // kubectl may learn of a new kind a moment later.
+  await eventually("the class", async () => {
+    const listed = await kubectl(cluster, ["get", "gatewayclasses"]);
+    return listed === null || listed.code === 0;
+  });
   const applied = await kubectl(cluster, ["apply", "-k", OVERLAY]);
   if (applied === null) {
     console.log("skipped: kubectl is not among the programs");

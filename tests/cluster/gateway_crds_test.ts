@@ -17,6 +17,8 @@ const GROUP = "gateway.networking.k8s.io";
 const KINDS = ["GatewayClass", "Gateway", "HTTPRoute", "ReferenceGrant"];
 const POLICY = `safe-upgrades.${GROUP}`;
 
+const CLASS = [`${GROUP}/v1`, "GatewayClass", "pingress"] as const;
+
 /** The controller's Deployment never becomes ready. */
 const DEPLOY = ["--timeout=1s"];
 
@@ -114,6 +116,17 @@ async function controllerArgs(cluster: TestCluster): Promise<string[]> {
   return live!.spec.template.spec.containers[0].args;
 }
 
+clusterTest("deploy --gateway names the remedy if there are no CRDs", async (cluster) => {
+  for (const more of [[], ["--dry-run"]]) {
+    const refused = await deployTask(cluster, "deploy", [...DEPLOY, "--gateway", ...more]);
+    if (refused === null) return;
+    equal(refused.code, 1);
+    match(refused.stderr, /^The API server has no CRDs of Gateway API .* Nothing was changed\.$/m);
+    match(refused.stderr, /^Apply them too: --gateway-crds,/m);
+  }
+  equal(await cluster.get("v1", "Namespace", NAMESPACE), null);
+});
+
 clusterTest("deploy --gateway-crds refuses a file with anything else", async (cluster) => {
   const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: "one" } };
   await withFile([...release("v1.6.3"), secret], async (path) => {
@@ -162,6 +175,7 @@ clusterTest(
       match(tried.stdout, /^CRDs: {4}Gateway API v1\.6\.3, standard channel$/m);
       match(tried.stdout, /^CustomResourceDefinition gateways\.\S+: would be applied, v1\.6\.3$/m);
       match(tried.stdout, /^ClusterRole pingress-controller-gateway: would be created$/m);
+      match(tried.stdout, /^GatewayClass pingress: would be created, with its CRD$/m);
     });
     deepEqual(await crdVersions(cluster), {});
   },
@@ -182,6 +196,7 @@ clusterTest("deploy --gateway-crds applies CRDs, and has Gateways served", async
       "pingress-controller-gateway",
     ] as const;
     ok(await cluster.get(...role));
+    ok(await cluster.get(...CLASS));
   });
 });
 
@@ -283,6 +298,7 @@ clusterTest(
       NAMESPACE,
     ))!;
     equal(data.gatewayClasses, "pingress,internal");
+    doesNotMatch(deployed.stderr, /^proxies:/m);
     const without = await deployTask(cluster, "deploy", DEPLOY);
     match(
       without!.stdout,
@@ -291,6 +307,19 @@ clusterTest(
     ok(!(await controllerArgs(cluster)).includes("--gateway"));
   },
 );
+
+clusterTest("deploy waits for proxies if there are Gateways only", async (cluster) => {
+  const namespace = await cluster.newNamespace();
+  const metadata = { name: "web", namespace };
+  const gateway = { apiVersion: `${GROUP}/v1`, kind: "Gateway", metadata };
+  await cluster.apply({ ...gateway, spec: { gatewayClassName: "pingress" } });
+  for (const args of [["--gateway"], []]) {
+    const deployed = await deployTask(cluster, "deploy", [...DEPLOY, ...args]);
+    if (deployed === null) return;
+    match(deployed.stderr, /^proxies: the controller has not made the DaemonSet yet$/m);
+  }
+  await cluster.delete(gateway.apiVersion, gateway.kind, metadata.name, namespace);
+});
 
 clusterTest(
   "deploy --gateway-crds changes nothing without the right to read CRDs",

@@ -1,14 +1,12 @@
 /**
  * What the suite needs in a cluster. In: a cluster with nodes, and the suite's parts. Out: images of the
- * suite's backends, the CRDs of one channel, Pingress with Gateway API, and the class of its Gateways.
+ * suite's backends, the CRDs of one channel, and Pingress with Gateway API and its class.
  */
 import { join } from "node:path";
-import { stringify } from "yaml";
-import { GATEWAY_CONTROLLER } from "../../controller/translate/gateway/objects/gateway_class.ts";
 import { MANIFESTS } from "../cluster/support/kubectl.ts";
 import { buildPingress, Pingress } from "../e2e/cluster/installation.ts";
 import type { NodeCluster } from "../e2e/cluster/node_cluster.ts";
-import { GATEWAY_CLASS, type SuiteParts } from "./suite.ts";
+import type { SuiteParts } from "./suite.ts";
 
 const HERE = import.meta.dirname!;
 
@@ -46,17 +44,7 @@ export async function install(
   // Nothing in the cluster assigns addresses of load balancers; those of Services are reachable.
   const args = ["--gateway", "--service-type=ClusterIP"];
   await pingress.apply({ backend: "LoadBalancer", args });
-  // Some of it is in the namespace of Pingress.
+  // With the class of the suite; some of it is in the namespace of Pingress.
   await cluster.kubectl([...apply, "--kustomize", join(MANIFESTS, "..", "overlays", "gateway")]);
-  await cluster.kubectl([...apply, "--filename=-"], classManifest());
   await pingress.waitForControllers();
-}
-
-function classManifest(): string {
-  return stringify({
-    apiVersion: "gateway.networking.k8s.io/v1",
-    kind: "GatewayClass",
-    metadata: { name: GATEWAY_CLASS },
-    spec: { controllerName: GATEWAY_CONTROLLER },
-  });
 }

@@ -13,7 +13,7 @@ import { type EndedCase, SuiteOutput } from "./suite_output.ts";
 const HERE = import.meta.dirname!;
 const API = "sigs.k8s.io/gateway-api";
 
-/** The class of the suite's Gateways: the admission policy of the overlay lets this one have Services. */
+/** The class of the suite's Gateways: that of `overlays/gateway`. */
 export const GATEWAY_CLASS = "pingress";
 
 /** Files of which the programs are made. */
