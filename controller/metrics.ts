@@ -72,7 +72,9 @@ export const CONTROLLER_METRICS = {
   },
   pingress_controller_api_requests_total: {
     type: "counter",
-    help: "Completed calls to the API server.",
+    help:
+      "Completed calls to the API server, without the answers 403 and 404 to whether it serves " +
+      "Gateway API and allows to list it.",
     labels: {
       verb: "`get`, `list`, `watch`, `create`, `update`, `apply`, `patch` or `delete`",
       resource: "The kind's name in the API, with its subresource",

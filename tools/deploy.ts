@@ -23,7 +23,6 @@ import {
   NAMESPACE,
   outsideOfNamespace,
   PROXY,
-  withArgument,
   withGatewayAdmission,
   withImages,
 } from "./installation.ts";
@@ -80,9 +79,7 @@ async function deploy(): Promise<void> {
     );
   }
   const standard = withImages([...overlay, ...admission ?? []], options);
-  const objects = isGateway
-    ? [...withArgument(standard, "--gateway"), ...await gatewayObjects()]
-    : standard;
+  const objects = isGateway ? [...standard, ...await gatewayObjects()] : standard;
   const isThere =
     await kubectl.text(["get", "namespace", NAMESPACE, "--ignore-not-found", "--output=name"]) !==
       "";
@@ -100,8 +97,8 @@ async function deploy(): Promise<void> {
   console.log("");
   if (!isGateway && await kubectl.has("clusterrole", GATEWAY_ROLE)) {
     console.log(
-      "Gateway API was deployed here, and Gateways are not served without --gateway. Add the flag to " +
-        "keep them.\n",
+      "Gateway API was deployed here. overlays/gateway stays as it is; add --gateway to apply that of " +
+        "this version.\n",
     );
   }
   if (admission === null) {

@@ -134,8 +134,9 @@ export const DEPLOY_OPTIONS = defineOptions({
   },
   gateway: {
     type: "boolean",
-    help: "Also serves Gateway API: applies overlays/gateway and starts the controller with " +
-      "--gateway. Repeat the flag when you deploy again.",
+    help:
+      "Also applies overlays/gateway, with which the controller serves Gateway API: its rights " +
+      "and a GatewayClass. Without the flag, what was applied before stays.",
   },
   gatewayCrds: {
     type: "string",

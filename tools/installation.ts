@@ -64,35 +64,20 @@ export function withImages(objects: readonly KubeObject[], images: Images): Kube
     }
     return object;
   });
-  return changeController(bounded, (container) => ({
-    ...container,
-    image: imageName(images, CONTROLLER),
-    args: [
-      ...container.args.filter((arg) => !arg.startsWith("--proxy-server-image=")),
-      `--proxy-server-image=${imageName(images, PROXY)}`,
-    ],
-  }));
-}
-
-function changeController(
-  objects: readonly KubeObject[],
-  change: (container: Container) => Container,
-): KubeObject[] {
-  return objects.map((object) => {
+  return bounded.map((object) => {
     if (object.kind !== "Deployment" || object.metadata.name !== CONTROLLER) return object;
     const { spec } = structuredClone(object) as Deployment;
-    const containers = spec.template.spec.containers.map(change);
+    const containers = spec.template.spec.containers.map((container) => ({
+      ...container,
+      image: imageName(images, CONTROLLER),
+      args: [
+        ...container.args.filter((arg) => !arg.startsWith("--proxy-server-image=")),
+        `--proxy-server-image=${imageName(images, PROXY)}`,
+      ],
+    }));
     const template = { ...spec.template, spec: { ...spec.template.spec, containers } };
     return { ...object, spec: { ...spec, template } };
   });
-}
-
-/** The objects with one more argument for the controller. */
-export function withArgument(objects: readonly KubeObject[], argument: string): KubeObject[] {
-  return changeController(objects, (container) => ({
-    ...container,
-    args: [...container.args, argument],
-  }));
 }
 
 /**

@@ -47,7 +47,7 @@ export class GatewayBenchScene implements AsyncDisposable {
     const range = freeRange(4);
     const scene = await ControllerScene.prepare(cluster, {
       args: [
-        ...["--gateway", "--backend=LoadBalancer", "--service-type=ClusterIP"],
+        ...["--backend=LoadBalancer", "--service-type=ClusterIP"],
         ...["--stream-name=127.0.0.1", `--listen-range=${range.from}-${range.to}`],
         ...controllerArg,
       ],

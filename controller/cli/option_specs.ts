@@ -147,11 +147,12 @@ export const WATCH_OPTIONS = defineOptions({
   },
   gateway: {
     type: "boolean",
-    reason: "under development",
+    default: true,
+    reason: "without the CRDs or the rights, nothing of it is watched or written",
     group: "What is served",
     help:
-      "Serves Gateways and HTTPRoutes of Gateway API while its CRDs are installed. The controller " +
-      "needs the rights of overlays/gateway.",
+      "Serves Gateways and HTTPRoutes of Gateway API while its CRDs are installed and the controller " +
+      "has the rights of overlays/gateway. --gateway=false turns it off.",
   },
   listenRange: {
     type: "string",

@@ -47,6 +47,13 @@ Deno.test("one flag is enough to serve class pingress in all namespaces", () => 
   assert.match(options.proxyServerImage, /:\d/);
 });
 
+Deno.test("Gateway API is served unless --gateway=false turns it off", () => {
+  const { gateway } = optionsOf("--backend=HostPort");
+  assert.deepEqual(gateway?.listenRange, { from: 10_000, to: 10_255 });
+  assert.deepEqual(optionsOf("--backend=HostPort", "--gateway").gateway, gateway);
+  assert.equal(optionsOf("--backend=HostPort", "--gateway=false").gateway, null);
+});
+
 Deno.test("--cleanup-delay never keeps the proxies", () => {
   assert.equal(optionsOf("--backend=HostPort", "--cleanup-delay=never").cleanupDelay, Infinity);
 });

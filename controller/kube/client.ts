@@ -56,7 +56,7 @@ export interface Selection {
 }
 
 export interface GetOptions extends CallOptions, Pick<Selection, "metadataOnly"> {
-  /** Whether the right to it may be missing, which then is not reported. */
+  /** Whether it, or the right to it, may be missing: the answers 403 and 404 are not reported then. */
   readonly isOptional?: boolean;
 }
 
@@ -64,6 +64,8 @@ export interface ListOptions extends CallOptions {
   /** Objects a page. */
   readonly limit?: number;
   readonly continue?: string;
+  /** As of `GetOptions`. */
+  readonly isOptional?: boolean;
 }
 
 export interface WatchOptions extends CallOptions {
@@ -151,12 +153,11 @@ export class KubeClient {
     version: string | null,
     options: CallOptions = {},
   ): Promise<ApiResult<T>> {
-    const parts = version === null ? [group] : [group, version];
     return this.#call("get", DISCOVERY, "", {
       method: "GET",
-      path: `/apis/${parts.map(encodeURIComponent).join("/")}`,
+      path: `/apis/${[group, version ?? []].flat().map(encodeURIComponent).join("/")}`,
       ...this.#readLimits(options),
-    });
+    }, true);
   }
 
   /** One page. The items carry no apiVersion and kind. */
@@ -165,17 +166,14 @@ export class KubeClient {
     selection: Selection,
     options: ListOptions = {},
   ): Promise<ApiResult<KubeList<T>>> {
-    const query = {
-      ...selectors(selection),
-      limit: options.limit === undefined ? undefined : String(options.limit),
-      continue: options.continue,
-    };
+    const { limit, continue: next } = options;
+    const query = { ...selectors(selection), limit: limit?.toString(), continue: next };
     const answer = await this.#send("list", resource, "", {
       method: "GET",
       path: requestPath(resource, selection.namespace, null, query),
       headers: accept(selection, "PartialObjectMetadataList"),
       ...this.#readLimits(options),
-    });
+    }, options.isOptional);
     const result = readAnswer<KubeList<T>>(answer);
     if (!result.ok) return result;
     const { metadata, items } = result.value;
@@ -423,7 +421,8 @@ export class KubeClient {
     const started = performance.now();
     const answer = await this.#authorized(() => this.#transport.exchange(call));
     const code = "status" in answer ? answer.status : answer.code;
-    const refused = code === 403 && !isOptional ? readAnswer(answer) : null;
+    if (isOptional && (code === 403 || code === 404)) return answer;
+    const refused = code === 403 ? readAnswer(answer) : null;
     const refusal = refused === null || refused.ok ? null : refused.error.message;
     this.#report(verb, resource, subresource, code, started, refusal);
     return answer;

@@ -147,7 +147,7 @@ class Controller {
       renewDeadline: options.renewDeadline,
       retryPeriod: options.retryPeriod,
       isNew: (deadline) => isNothingPublished(client, options.namespace, deadline),
-      annotations: () => options.gateway === null ? {} : this.#addressAnnotation(),
+      annotations: () => this.#addressAnnotation(),
       log,
       onChange: (isLeader) => {
         if (!isLeader) this.#stream.notLeading();
@@ -165,7 +165,7 @@ class Controller {
       onNews: () => this.#outputs.streamChanged(),
       leadership: options.gateway === null ? null : {
         isLeading: () => leader.isLeader,
-        leader: () => leader.annotationOfOther(STREAM_ADDRESS),
+        leader: () => this.#isGatewayWatched ? leader.annotationOfOther(STREAM_ADDRESS) : null,
       },
     });
     this.#outputs = new Outputs({
@@ -307,9 +307,14 @@ class Controller {
     });
   }
 
+  /** Only then anybody asks what proxies of other replicas have. */
+  get #isGatewayWatched(): boolean {
+    return this.#discovery?.isWatching ?? false;
+  }
+
   /** For other replicas, on the Lease. */
   #addressAnnotation(): Readonly<Record<string, string>> {
-    const address = this.#stream.reachableAt;
+    const address = this.#isGatewayWatched ? this.#stream.reachableAt : null;
     return address === null ? {} : { [STREAM_ADDRESS]: address };
   }
 

@@ -6,6 +6,9 @@
  * watched until it has been missing for the whole of an interval. A kind that cannot be discovered stays
  * what it is. Discovery needs no right of its own (system:discovery), and none on CRDs, which `gateway_bundle.ts`
  * reads if it may.
+ *
+ * Many clusters have the CRDs, and many installations not the rights of overlays/gateway: nothing is watched
+ * before a list is allowed, so that this is no failure.
  */
 import type { Logger } from "../../shared/log.ts";
 import type { KubeClient } from "../kube/client.ts";
@@ -24,9 +27,18 @@ const SHORTEST_INTERVAL = 1_000;
 /** Intervals for which a kind must be missing: nearly one, as timers may fire early. */
 const ABSENCE = 0.9;
 
+/** Intervals after which a list that was denied is tried again: nearly six, for the same reason. */
+const DENIAL = 5.9;
+
+/** Kinds whose list is tried: the first that is served. */
+const TRIED_KINDS: readonly KindName[] = ["gateways", ...DISCOVERED_KINDS];
+
 export interface GatewayDiscoveryOptions {
   readonly client: Pick<KubeClient, "discover" | "onRecovery">;
-  readonly watches: Pick<Watches, "discovered" | "startKind" | "stopKind" | "informer">;
+  readonly watches: Pick<
+    Watches,
+    "discovered" | "mayList" | "startKind" | "stopKind" | "informer"
+  >;
   readonly log: Logger;
   /** Is told of each discovery. */
   readonly bundle?: Pick<GatewayBundle, "discovered">;
@@ -56,6 +68,8 @@ export class GatewayDiscovery {
   /** Whether what goes on is a pause that may end sooner. */
   #isPausing = false;
   #isHurried = false;
+  /** When a list was denied last, on the monotonic clock in ms; null where the last was allowed. */
+  #deniedAt: number | null = null;
   /** What could not be discovered, and was logged. */
   #complaint: string | null = null;
   /** Who waits for a discovery that begins after this. */
@@ -71,9 +85,14 @@ export class GatewayDiscovery {
     return new Map([...this.#watched].map(([name, { version }]) => [name, version]));
   }
 
+  /** Whether the API server serves kinds of Gateway API, and lets us watch them. */
+  get isWatching(): boolean {
+    return this.#watched.size > 0;
+  }
+
   /**
-   * Whether the API server serves a kind, in a version that we know, by a discovery that begins after this
-   * call. A kind that is served is watched when it resolves; one that is not may be watched for a while yet.
+   * Whether the API server serves a kind, in a version that we know, and lets us watch it, by a discovery that
+   * begins after this call. Such a kind is watched when it resolves; another one may be watched for a while yet.
    */
   async isServed(name: KindName): Promise<ApiResult<boolean>> {
     if (this.#stopping.signal.aborted) return { ok: false, error: STOPPED };
@@ -82,7 +101,7 @@ export class GatewayDiscovery {
     this.#hurry();
     const discovered = await promise;
     return discovered.ok
-      ? { ok: true, value: bestOf(name, discovered.value) !== null }
+      ? { ok: true, value: this.#watched.has(name) && bestOf(name, discovered.value) !== null }
       : discovered;
   }
 
@@ -114,11 +133,13 @@ export class GatewayDiscovery {
       const asked = this.#asked;
       this.#asked = [];
       const discovered = await this.#discover();
+      const isAllowed = discovered.ok && await this.#isAllowed(discovered.value);
       if (signal.aborted) {
         this.#asked.push(...asked);
         break;
       }
-      if (discovered.ok) {
+      // Denied, it is not known what there is: what was published stays.
+      if (discovered.ok && isAllowed) {
         this.#watch(discovered.value);
         this.#options.watches.discovered();
       }
@@ -151,6 +172,29 @@ export class GatewayDiscovery {
       }
     }
     return { ok: true, value: served };
+  }
+
+  /** Whether to watch what is served. Once anything is watched, a denial is a failure as of any other kind. */
+  async #isAllowed(served: ServedKinds): Promise<boolean> {
+    if (this.isWatching) return true;
+    const name = TRIED_KINDS.find((each) => bestOf(each, served) !== null);
+    const version = name === undefined ? null : bestOf(name, served);
+    if (name === undefined || version === null) {
+      this.#deniedAt = null;
+      return true;
+    }
+    const since = performance.now() - (this.#deniedAt ?? -Infinity);
+    if (since < DENIAL * this.#interval) return false;
+    const { watches, log } = this.#options;
+    const isAllowed = await watches.mayList(name, version, this.#stopping.signal);
+    if (!isAllowed && this.#deniedAt === null) {
+      log.info("Gateway API is not served", {
+        reason: `the controller may not list ${KINDS[name].resource.plural}`,
+        remedy: "Apply overlays/gateway, or start with --gateway=false",
+      });
+    }
+    this.#deniedAt = isAllowed ? null : performance.now();
+    return isAllowed;
   }
 
   #watch(served: ServedKinds): void {

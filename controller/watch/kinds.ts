@@ -127,6 +127,8 @@ export interface Kind<T extends KubeObject> extends ReadKind {
    * API server serves one of them (`gateway_discovery.ts`).
    */
   readonly versions?: readonly string[];
+  /** A kind of such an API without whose objects there are none of this one: it is watched from then on. */
+  readonly watchedWith?: "gateways";
   /** Whether what is translated stands in the status: elsewhere a status alone is no change. */
   readonly isStatusTranslated?: boolean;
   /**
@@ -182,6 +184,7 @@ function gatewayOutput(resource: Resource, bounded: BoundedKind) {
     feeds: ["gateways"],
     awaited: "always",
     isWatched: ({ gateway }: Needs) => gateway,
+    watchedWith: "gateways",
     labelSelector: OF_GATEWAYS,
     // Tenants may write our labels on theirs.
     bounded,

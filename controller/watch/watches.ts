@@ -85,7 +85,11 @@ export class Watches {
     this.#options = options;
     const needs = { allNamespaces: namespaces === null, nodeAddresses, configMap, gateway };
     this.#wanted = KIND_NAMES.filter((name) => KINDS[name].isWatched(needs));
-    this.#begun = new Set(this.#wanted).difference(new Set(DISCOVERED_KINDS));
+    this.#begun = new Set(
+      this.#wanted.filter((name) =>
+        !DISCOVERED_KINDS.includes(name) && KINDS[name].watchedWith === undefined
+      ),
+    );
     this.#awaited = new Set(this.#begun);
     this.secrets = new NamedSecrets({ client, log, namespaces, mode: options.secrets });
     this.parameters = !gateway ? null : new ParameterConfigMaps({
@@ -341,6 +345,24 @@ export class Watches {
   startKind(name: KindName, version = KINDS[name].resource.version): void {
     this.informer(name).useVersion(version);
     this.informer(name).start();
+    for (const other of KIND_NAMES.filter((other) => KINDS[other].watchedWith === name)) {
+      this.informer(other).start();
+    }
+  }
+
+  /**
+   * False where the API server denies (403) a list of the kind, in the first of the namespaces that are served.
+   * @param version Of its API.
+   */
+  async mayList(name: KindName, version: string, signal: AbortSignal): Promise<boolean> {
+    const { resource, scope } = KINDS[name];
+    const namespace = resource.namespaced ? this.#namespacesOf(scope)?.[0] ?? null : null;
+    const listed = await this.#options.client.list({ ...resource, version }, { namespace }, {
+      limit: 1,
+      isOptional: true,
+      signal,
+    });
+    return listed.ok || listed.error.code !== 403;
   }
 
   /** Ends the watch of a kind and forgets its objects, as when its API has gone. Never throws. */

@@ -1,16 +1,18 @@
 /** Acknowledgements of proxies that are connected to a replica that does not lead. */
 import { equal, notEqual } from "node:assert/strict";
+import type { KubeObject } from "./support/api_client.ts";
+import type { TestCluster } from "./support/cluster.ts";
 import { clusterTest } from "./support/cluster_case.ts";
 import { eventually } from "./support/condition.ts";
 import type { ControllerProcess } from "./support/controller_process.ts";
 import { ControllerScene } from "./support/controller_scene.ts";
 import { FAST_ELECTION } from "./support/fault_scene.ts";
+import { installGatewayCrds } from "./support/gateway_crds.ts";
 import { replicasKubeconfig } from "./support/gateway_proxies.ts";
 import { connectProxy, streamPort, streamTrust } from "./support/stream_scene.ts";
 import { StreamClient } from "../support/stream_client.ts";
 
 const ACCOUNT = "controller";
-const ARGS = [...FAST_ELECTION, "--gateway"];
 
 async function relayed(controller: ControllerProcess): Promise<number | null> {
   return await controller.metric('pingress_controller_stream_proxies{state="relayed"}');
@@ -20,11 +22,41 @@ async function leads(controller: ControllerProcess): Promise<boolean> {
   return await controller.metric("pingress_controller_leader ") === 1;
 }
 
+interface Lease extends KubeObject {
+  readonly spec?: { readonly renewTime?: string };
+}
+
+async function leaseOf(cluster: TestCluster, namespace: string): Promise<Lease | null> {
+  return await cluster.get("coordination.k8s.io/v1", "Lease", "pingress-controller", namespace);
+}
+
+/** Relaying takes Gateway API. */
+async function prepareScene(cluster: TestCluster): Promise<ControllerScene> {
+  await installGatewayCrds(cluster);
+  const kubeconfig = await replicasKubeconfig(cluster, ACCOUNT);
+  return await ControllerScene.prepare(cluster, { args: FAST_ELECTION, kubeconfig });
+}
+
+clusterTest("without the CRDs nothing is relayed, until they are installed", async (cluster) => {
+  const kubeconfig = await replicasKubeconfig(cluster, ACCOUNT);
+  await using scene = await ControllerScene.prepare(cluster, { args: FAST_ELECTION, kubeconfig });
+  await using leader = await scene.startController();
+  await eventually("a leader", () => leads(leader));
+  await streamTrust(cluster, scene.system);
+  await using second = await scene.startController();
+  const renewed = async () => (await leaseOf(cluster, scene.system))?.spec?.renewTime;
+  const before = await renewed();
+  await eventually("a renewal", async () => await renewed() !== before);
+  equal((await leaseOf(cluster, scene.system))?.metadata.annotations, undefined);
+  await installGatewayCrds(cluster);
+  await second.line("Relaying acknowledgements to the leader");
+  equal(second.lines.some(({ message }) => String(message).startsWith("Cannot relay")), false);
+});
+
 clusterTest(
   "the leader learns what proxies of the other replica have, also a new leader",
   async (cluster) => {
-    const kubeconfig = await replicasKubeconfig(cluster, ACCOUNT);
-    await using scene = await ControllerScene.prepare(cluster, { args: ARGS, kubeconfig });
+    await using scene = await prepareScene(cluster);
     await scene.service("web");
     await scene.ingress("web");
     await using first = await scene.startController();
@@ -63,8 +95,7 @@ clusterTest(
 );
 
 clusterTest("only the controllers' own account may relay", async (cluster) => {
-  const kubeconfig = await replicasKubeconfig(cluster, ACCOUNT);
-  await using scene = await ControllerScene.prepare(cluster, { args: ARGS, kubeconfig });
+  await using scene = await prepareScene(cluster);
   await using leader = await scene.startController();
   await eventually("a leader", () => leads(leader));
   const port = await streamPort(leader);
@@ -92,18 +123,14 @@ clusterTest("only the controllers' own account may relay", async (cluster) => {
 });
 
 clusterTest(
-  "without --gateway nothing is relayed, and the Lease has no address",
+  "with --gateway=false nothing is relayed, and the Lease has no address",
   async (cluster) => {
     const kubeconfig = await replicasKubeconfig(cluster, ACCOUNT);
-    await using scene = await ControllerScene.prepare(cluster, { args: FAST_ELECTION, kubeconfig });
+    const args = [...FAST_ELECTION, "--gateway=false"];
+    await using scene = await ControllerScene.prepare(cluster, { args, kubeconfig });
     await using leader = await scene.startController();
     await eventually("a leader", () => leads(leader));
-    const lease = await cluster.get(
-      "coordination.k8s.io/v1",
-      "Lease",
-      "pingress-controller",
-      scene.system,
-    );
+    const lease = await leaseOf(cluster, scene.system);
     notEqual(lease, null);
     equal(lease!.metadata.annotations, undefined);
     const token = await cluster.serviceAccountToken("kube-system", ACCOUNT);

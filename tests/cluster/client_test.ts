@@ -237,6 +237,25 @@ clusterTest(
   },
 );
 
+clusterTest(
+  "questions whether the API server has or allows something are no failed calls",
+  async (cluster) => {
+    using admin = new ClientScene(cluster.kubeconfig);
+    const missing = await admin.client.discover("example.com", null);
+    assert.equal(missing.ok || missing.error.code, 404);
+    assert.equal((await admin.client.discover("apps", "v1")).ok, true);
+    assert.deepEqual(admin.calls.map(({ code }) => code), [200]);
+    const namespace = await cluster.newNamespace();
+    using nobody = new ClientScene(await cluster.serviceAccountKubeconfig(namespace, "nobody"));
+    const list = (isOptional: boolean) =>
+      nobody.client.list(SECRETS, { namespace }, { isOptional });
+    for (const denied of [await list(true), await list(false)]) {
+      assert.equal(denied.ok || denied.error.code, 403);
+    }
+    assert.deepEqual(nobody.calls.map(({ code }) => code), [403]);
+  },
+);
+
 clusterTest("Retry-After of the server is reported", async (cluster) => {
   await using gateway = await startGateway(cluster);
   gateway.inject({ resource: "secrets" }, tooManyRequests(7));

@@ -10,8 +10,16 @@ import type { KubeObject } from "./support/api_client.ts";
 import type { TestCluster } from "./support/cluster.ts";
 import { clusterTest } from "./support/cluster_case.ts";
 import { eventually } from "./support/condition.ts";
-import { applyOfCrd, type Crd, gatewayCrd, installCrd, removeCrd } from "./support/gateway_crds.ts";
+import {
+  applyOfCrd,
+  type Crd,
+  gatewayCrd,
+  installCrd,
+  installGatewayCrds,
+  removeCrd,
+} from "./support/gateway_crds.ts";
 import { failure } from "./support/gateway_answers.ts";
+import { countOf } from "./support/installation.ts";
 import { manifest } from "./support/kubectl.ts";
 import { NAMESPACE } from "./support/predecessor.ts";
 import { HOST_PORT_ARGS, RbacScene } from "./support/rbac_scene.ts";
@@ -110,6 +118,10 @@ clusterTest(
     deepEqual(scene.watches.unlisted, []);
     equal(scene.watches.resources().gateways, null);
     deepEqual(scene.gateway.recorded({ resource: "gateways" }), []);
+    // Nor ours for Gateways.
+    for (const name of ["gatewayServices", "gatewaySlices"] as const) {
+      equal(scene.watches.informer(name).isRunning, false);
+    }
     deepEqual(scene.logged.filter(({ level }) => level !== "debug"), []);
   },
 );
@@ -149,6 +161,33 @@ clusterTest(
     await eventually("the end of all", () => scene.api.watched.size === 0);
     equal(watches.resources().gateways, null);
     deepEqual(watches.unlisted, []);
+  },
+);
+
+clusterTest(
+  "while a list of Gateways is denied nothing is watched, which is logged once",
+  async (cluster) => {
+    await using scene = await Scene.create(cluster);
+    const { watches } = scene;
+    const denied = scene.gateway.inject(
+      { verb: "list", resource: "gateways" },
+      failure(403, "Forbidden"),
+    );
+    for (const crd of [GATEWAYS, ROUTES]) await installCrd(cluster, crd);
+    const served = { gateways: "v1", httpRoutes: "v1" };
+    await eventually("two lists", () => denied.hits >= 2);
+    deepEqual(scene.watched, {});
+    deepEqual(watches.unlisted, []);
+    deepEqual(scene.gateway.recorded({ resource: "httproutes" }), []);
+    const logged = scene.logged.filter(({ level }) => level !== "debug")
+      .map(({ level, message }) => [level, message]);
+    deepEqual(logged, [["info", "Gateway API is not served"]]);
+    denied.remove();
+    await eventually("both kinds", () => scene.api.watched.size === 2);
+    deepEqual(scene.watched, served);
+    await eventually("Gateways", () => watches.resources().gateways !== null);
+    await eventually("our Services", () => watches.informer("gatewayServices").isSynced);
+    for (const crd of [GATEWAYS, ROUTES]) await removeCrd(cluster, crd);
   },
 );
 
@@ -330,9 +369,9 @@ Deno.test("objects of Gateway API are watched with the ClusterRole of overlays/g
   if (scene === null) return;
   await using _ = scene;
   const { cluster, way } = scene;
-  await cluster.apply(GATEWAYS);
+  await installGatewayCrds(cluster);
   {
-    await using _controller = await way.start(...HOST_PORT_ARGS, "--gateway");
+    await using controller = await way.start(...HOST_PORT_ARGS);
     await t.step("without it, all else is served", async () => {
       await eventually("a refusal", () => way.refused().includes("list gateways /"), PATIENCE);
       // The right to read CRDs is optional.
@@ -345,6 +384,13 @@ Deno.test("objects of Gateway API are watched with the ClusterRole of overlays/g
             .some(({ metadata: { name } }) => name.startsWith("pingress-config")),
         PATIENCE,
       );
+      const { status, text } = await controller.admin("/readyz");
+      equal(status, 200, text);
+      const { level, reason } = await controller.line("Gateway API is not served");
+      deepEqual([level, reason], ["info", "the controller may not list gateways"]);
+      const bad = controller.lines.filter(({ level }) => level === "warn" || level === "error");
+      deepEqual(bad, []);
+      equal(await countOf(controller, 403), 0);
     });
     await t.step("with it, they are watched", async () => {
       const role = await manifest<KubeObject>("../overlays/gateway/cluster-role.yaml");
@@ -356,6 +402,10 @@ Deno.test("objects of Gateway API are watched with the ClusterRole of overlays/g
             .some(({ isOpen }) => isOpen),
         PATIENCE,
       );
+      const told = controller.lines.filter(({ message }) =>
+        message === "Gateway API is not served"
+      );
+      equal(told.length, 1);
     });
   }
 });

@@ -61,7 +61,7 @@ class HandOverScene implements AsyncDisposable {
       await ControllerScene.prepare(cluster, {
         args: [
           ...FAST_ELECTION,
-          ...["--gateway", "--backend=LoadBalancer", "--service-type=ClusterIP"],
+          ...["--backend=LoadBalancer", "--service-type=ClusterIP"],
           ...["--stream-name=127.0.0.1", `--listen-range=${range.from}-${range.to}`],
         ],
         kubeconfig: await replicasKubeconfig(cluster),

@@ -22,7 +22,7 @@ clusterTest(
   async (cluster) => {
     await installGatewayCrds(cluster);
     await using scene = await ControllerScene.prepare(cluster, {
-      args: ["--gateway", "--service-type=ClusterIP"],
+      args: ["--service-type=ClusterIP"],
     });
     const { app } = scene;
     const gateway = (listeners: readonly unknown[], more: object = {}) =>

@@ -31,7 +31,7 @@ clusterTest(
     await installGatewayCrds(cluster);
     const kubeconfig = await replicasKubeconfig(cluster);
     await using scene = await ControllerScene.prepare(cluster, {
-      args: [...FAST_ELECTION, "--gateway", "--service-type=ClusterIP"],
+      args: [...FAST_ELECTION, "--service-type=ClusterIP"],
       kubeconfig,
     });
     await using first = await scene.startController();
@@ -129,7 +129,7 @@ clusterTest(
   async (cluster) => {
     await installGatewayCrds(cluster);
     await using scene = await ControllerScene.prepare(cluster, {
-      args: [...FAST_ELECTION, "--gateway", "--service-type=ClusterIP"],
+      args: [...FAST_ELECTION, "--service-type=ClusterIP"],
       kubeconfig: await replicasKubeconfig(cluster),
     });
     await using controller = await scene.startController();

@@ -30,7 +30,7 @@ class Pair implements AsyncDisposable {
   static async start(cluster: TestCluster): Promise<Pair> {
     for (const crd of CRDS) await installCrd(cluster, crd);
     const scene = await ControllerScene.prepare(cluster, {
-      args: [...FAST_ELECTION, "--gateway", "--service-type=ClusterIP"],
+      args: [...FAST_ELECTION, "--service-type=ClusterIP"],
     });
     const pair = new Pair(scene, await Replicas.prepare(scene, 2));
     try {

@@ -153,7 +153,7 @@ Deno.test("status and finalizer are written with the ClusterRole of overlays/gat
     { status: { conditions: [foreign] } },
     "application/merge-patch+json",
   );
-  await using _controller = await way.start(...HOST_PORT_ARGS, "--gateway");
+  await using _controller = await way.start(...HOST_PORT_ARGS);
   const gatewayClass = () => cluster.get<Live>(V1, "GatewayClass", "pingress");
   await eventually(
     "an accepted class with its finalizer",

@@ -42,7 +42,7 @@ export async function install(
   ]);
   const pingress = new Pingress(cluster, "LoadBalancer");
   // Nothing in the cluster assigns addresses of load balancers; those of Services are reachable.
-  const args = ["--gateway", "--service-type=ClusterIP"];
+  const args = ["--service-type=ClusterIP"];
   await pingress.apply({ backend: "LoadBalancer", args });
   // With the class of the suite; some of it is in the namespace of Pingress.
   await cluster.kubectl([...apply, "--kustomize", join(MANIFESTS, "..", "overlays", "gateway")]);

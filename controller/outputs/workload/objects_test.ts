@@ -228,6 +228,21 @@ for (
   });
 }
 
+Deno.test("a proxy flag with a port of --listen-range is rejected with the range", () => {
+  const listenRange = { from: 10_000, to: 10_255 };
+  for (const proxyArgs of [["--listen-http=[::]:10080"], ["--listen-https", "0.0.0.0:10255"]]) {
+    const plan = workloadObjects({ ...HOST_PORT, listenRange, proxyArgs });
+    deepEqual(plan.apply, []);
+    const [{ reason, message, remedy }] = plan.problems;
+    equal(reason, "InvalidProxyArgument");
+    match(message, /port 10(080|255), which is in --listen-range 10000-10255/);
+    match(remedy, /--gateway=false/);
+    deepEqual(workloadObjects({ ...HOST_PORT, listenRange: null, proxyArgs }).problems, []);
+  }
+  const proxyArgs = ["--listen-http=[::]:10256"];
+  deepEqual(workloadObjects({ ...HOST_PORT, listenRange, proxyArgs }).problems, []);
+});
+
 Deno.test("pods mount all objects that may ever be published in one folder, all optional", () => {
   for (const options of [HOST_PORT, LOAD_BALANCER]) {
     const pod = podOf(options);

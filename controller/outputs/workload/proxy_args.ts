@@ -3,7 +3,8 @@
  * wrong with those that an operator adds. The proxy refuses a flag that is given twice, so one of
  * the operator's takes the place of ours.
  */
-import { formatPortRange } from "../../../shared/net/port_range.ts";
+import { parseAddress } from "../../../shared/net/address.ts";
+import { formatPortRange, isInRange, type PortRange } from "../../../shared/net/port_range.ts";
 import { formatDuration } from "../../../shared/options.ts";
 import { FORMAT_1_FILE } from "../../../shared/snapshot/published_set.ts";
 import { PROXY_PORTS } from "../../../shared/net/proxy_ports.ts";
@@ -69,7 +70,7 @@ export function proxyArgs(
   const kept = ours.filter(([flag]) => ADDED.has(flag) || !given.has(flag));
   return {
     args: [...kept.map(([flag, value]) => `--${flag}=${value}`), ...further],
-    mistakes: mistakesIn(further),
+    mistakes: [...mistakesIn(further), ...clashesIn(further, listenRange ?? null)],
   };
 }
 
@@ -97,6 +98,23 @@ function mistakesIn(args: readonly string[]): ArgMistake[] {
       message: `${JSON.stringify(arg)} is not a flag of the proxy, which would not start`,
       remedy: "write it like --proxy-arg=--workers=8",
     };
+  });
+}
+
+/** Sockets that are open already cannot be a Gateway's. */
+function clashesIn(args: readonly string[], range: PortRange | null): ArgMistake[] {
+  return args.flatMap((arg, index) => {
+    const flag = flagOf(arg);
+    if (flag !== "listen-http" && flag !== "listen-https") return [];
+    const value = arg.includes("=") ? arg.slice(arg.indexOf("=") + 1) : args[index + 1] ?? "";
+    const port = parseAddress(value)?.port;
+    if (range === null || port === undefined || !isInRange(range, port)) return [];
+    return [{
+      message: `--${flag} has the port ${port}, which is in --listen-range ${
+        formatPortRange(range)
+      }: the proxy would not start`,
+      remedy: "give the controller another --listen-range, or --gateway=false",
+    }];
   });
 }
 
