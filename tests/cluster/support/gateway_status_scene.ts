@@ -351,6 +351,7 @@ export class StatusReplica {
     const generationOf = (object: unknown) =>
       Number(fieldOf(fieldOf(object, "metadata"), "generation"));
     return {
+      listenerSets: [],
       classes: readGatewayClasses(gatewayClasses ?? []).values().toArray()
         .filter(({ name }) => name === this.#namespace)
         .map(({ name, generation }) => ({ name, generation, conditions: [accepted[0]] })),
