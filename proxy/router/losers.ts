@@ -147,7 +147,7 @@ class Reasons {
         if (takes) return null;
         return written === undefined
           ? `the regular expression ${value} does not match the whole path`
-          : `the regular expression ${written} is not how the path begins`;
+          : `the regular expression ${written} does not match the path`;
       }
     }
   }
