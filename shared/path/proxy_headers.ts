@@ -1,5 +1,6 @@
 /**
- * Headers that the proxy writes itself. In: the name of a header. Out: whether filters may change it.
+ * Headers that the proxy writes itself. In: the name of a header. Out: whether filters may change it, and
+ * whether a response to a subrequest may.
  */
 
 /**
@@ -26,4 +27,28 @@ const PROXY_HEADERS: ReadonlySet<string> = new Set([
 /** @param name in lower case. */
 export function isProxyHeader(name: string): boolean {
   return PROXY_HEADERS.has(name);
+}
+
+/** Those that the proxy sets for every backend, also `nginx-forwarded-headers`, which runs later. */
+const FORWARDED_HEADERS: ReadonlySet<string> = new Set([
+  "forwarded",
+  "x-forwarded-for",
+  "x-forwarded-host",
+  "x-forwarded-port",
+  "x-forwarded-proto",
+  "x-forwarded-scheme",
+  "x-original-forwarded-for",
+  "x-real-ip",
+  "x-request-id",
+  "x-scheme",
+]);
+
+/**
+ * Whether the proxy says it of a request, and no one else: what a server of external authentication
+ * says beside it would be lost, or stand beside a value that the client has chosen.
+ *
+ * @param name in lower case; other punctuation counts as a hyphen, as backends may read it so.
+ */
+export function isForwardedHeader(name: string): boolean {
+  return FORWARDED_HEADERS.has(name.replace(/[^a-z\d]/g, "-"));
 }

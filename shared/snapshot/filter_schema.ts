@@ -12,6 +12,7 @@ import {
   redirectedPath,
   redirectLocation,
   subrequestMethod,
+  subresponseHeader,
   targetText,
   templateVariable,
 } from "./leaves.ts";
@@ -75,7 +76,7 @@ const EXTERNAL = object({
   /** X-Auth-Request-Redirect of the subrequest; missing: the target of the request. */
   requestRedirect: Type.Optional(TEMPLATE),
   /** Headers of the response that the upstream of the request gets, in place of the client's. */
-  responseHeaders: Type.Optional(Type.Array(formed(changeableHeader), { minItems: 1 })),
+  responseHeaders: Type.Optional(Type.Array(formed(subresponseHeader), { minItems: 1 })),
   /** Clients get its Set-Cookie whatever the status of the response; missing: not with errors. */
   alwaysSetCookie: Type.Optional(
     Type.Literal(true, { remedy: "remove it: it is true or missing" }),

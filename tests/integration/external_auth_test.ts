@@ -243,6 +243,37 @@ Deno.test("headers of auth-url reach the backend, and the client's own never do"
   }
 });
 
+Deno.test("headers that auth-url does not set reach no backend, also of the X-Forwarded family", async () => {
+  const names = ["x-forwarded-user", "x-forwarded-prefix", "x-auth-request-user"];
+  const withForwarded = (snapshot: Snapshot): Snapshot => ({
+    ...snapshot,
+    filterSets: snapshot.filterSets?.map((set) => ({
+      ...set,
+      filters: [...set.filters, { kind: "nginx-forwarded-headers" as const }],
+    })),
+  });
+  for (const trusted of ["127.0.0.1", "127.0.0.2"]) {
+    await using scene = new Scene(
+      { responseHeaders: names },
+      withStatus(200),
+      {},
+      withForwarded,
+      trusted,
+    );
+    const spoofed = names.flatMap((name) => [name, name.replaceAll("-", "_")]);
+    const lines = spoofed.map((name) => `${name}: spoofed\r\n`).join("");
+    assert.equal((await scene.ask("/a/x", lines)).status, 200);
+    const fields = spoofed.map((name) => [name, "spoofed"] as const);
+    assert.equal((await scene.askByHttp2("/a/x", fields)).status, 200);
+    assert.equal(scene.seen.length, 2);
+    for (const head of scene.seen) {
+      assert.doesNotMatch(head, /spoofed/);
+      assert.equal(fieldOf(head, "x-request-id").length, 1);
+      assert.deepEqual(fieldOf(head, "x-real-ip"), ["127.0.0.1"]);
+    }
+  }
+});
+
 Deno.test("a client cannot say who it is where another check has admitted it", async () => {
   await using scene = new Scene(
     { responseHeaders: ["x-user"] },

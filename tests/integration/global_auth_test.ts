@@ -204,6 +204,8 @@ Deno.test("a key of global authentication that is not valid closes every path of
       { "global-auth-url": "http://$http_x_auth/verify" },
       { ...PUBLIC, "global-auth-method": "FETCH" },
       { ...PUBLIC, "global-auth-response-headers": "Connection" },
+      { ...PUBLIC, "global-auth-response-headers": "X-User, X-Request-ID" },
+      { ...PUBLIC, "global-auth-response-headers": "X-Real-IP" },
       { ...PUBLIC, "global-auth-snippet": "proxy_set_header X-A b;" },
       { ...PUBLIC, "no-auth-locations": "/public, admin" },
     ]

@@ -54,7 +54,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       ],
       "proxy/http/pattern.ts": ["compilePattern", "compileSearch", "literalStart", "wholeText"],
       "proxy/router/table.ts": ["RouteTable.namesHost", "RouteTable.redirectsToHttps"],
-      "shared/path/proxy_headers.ts": ["isProxyHeader"],
+      "shared/path/proxy_headers.ts": ["isForwardedHeader", "isProxyHeader"],
       "shared/path/template_variables.ts": ["isCredentialVariable", "isTemplateVariable"],
     },
   },

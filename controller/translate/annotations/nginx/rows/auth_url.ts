@@ -4,7 +4,7 @@
  */
 import { canonicalPath } from "../../../../../shared/path/canonical_path.ts";
 import { isTemplateVariable } from "../../../../../shared/path/template_variables.ts";
-import { isProxyHeader } from "../../../../../shared/path/proxy_headers.ts";
+import { isForwardedHeader, isProxyHeader } from "../../../../../shared/path/proxy_headers.ts";
 import { parseTemplate, type TemplatePart } from "./template.ts";
 import { HEADER_NAMES, type ValueType } from "./value.ts";
 
@@ -127,12 +127,13 @@ export const REQUEST_TEXT: ValueType<Parts> = {
 /** In lower case, each once. */
 export const COPIED_HEADERS: ValueType<readonly string[]> = {
   ...HEADER_NAMES,
-  what: "names of headers that are not the proxy's own, separated by commas",
+  what:
+    "names of headers, separated by commas, without those that the proxy sets, such as X-Request-ID",
   read: (text) => {
     const names = HEADER_NAMES.read(text);
     if (names === null) return null;
     const lower = [...new Set(names.map((name) => name.toLowerCase()))];
-    return lower.some(isProxyHeader) ? null : lower;
+    return lower.some((name) => isProxyHeader(name) || isForwardedHeader(name)) ? null : lower;
   },
 };
 

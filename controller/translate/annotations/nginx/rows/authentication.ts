@@ -93,7 +93,11 @@ export const EXTERNAL_AUTHENTICATION = {
   }),
   "auth-response-headers": row({
     ...BESIDE_URL,
-    verdict: HONOURED,
+    verdict: differs(
+      "names of headers that the proxy sets for every backend, such as X-Request-ID, X-Real-IP and " +
+        "X-Forwarded-For, are not valid",
+    ),
+    isSame: () => true,
     risk: "Medium",
     value: COPIED_HEADERS,
     does: "copies these headers of the subrequest's response into the request for the backend",
