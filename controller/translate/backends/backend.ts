@@ -25,7 +25,7 @@ import type { ProblemList, Report } from "../../base/problems.ts";
 import type { ServiceModel } from "./service.ts";
 import { SortedList } from "../../base/sorted_list.ts";
 import { hasTlsSettings, UNUSED_TLS, type UpstreamTlsReader } from "./upstream_tls.ts";
-import { wishedProtocol } from "./wished_protocol.ts";
+import { isWished, overruled, wishedProtocol } from "./wished_protocol.ts";
 import { compareText } from "../../base/text_order.ts";
 import { RenamedUpstreams } from "./renamed_upstreams.ts";
 import type { BackendRef, ServiceBackend } from "../model/backend_ref.ts";
@@ -367,6 +367,12 @@ export class BackendResolver {
     const planned = plan.kind === "settled" ? plan.finding : plan;
     if (planned.upstream === null) return null;
     const wished = wishedProtocol(planned.upstream.protocol, wish, hasTlsSettings(service));
+    if (wish.tls !== null && !isWished(wished)) {
+      // As in ingress-nginx, which denies the path whatever the protocol.
+      this.#isNoted = true;
+      const fault = this.#tls.faultOf(wish.tls, service);
+      if (fault !== null) return notReached(fault);
+    }
     if (wished === null) return unusedTls(plan, wish);
     const { protocol, tls } = wished;
     const { ref } = service.identity;
@@ -392,16 +398,6 @@ export class BackendResolver {
     if (read.tls === null) return notReached(read.fault);
     return keep(known, id, reached({ ...upstream, tls: read.tls }, fault, read.note));
   }
-}
-
-/** Null where nothing is to be said of it. */
-function overruled({ tls }: BackendWish): Note | null {
-  return tls && {
-    field: tls.field,
-    reason: UNUSED_TLS,
-    message: "the annotation has no effect beside pingress.io/upstream-tls-… of the Service",
-    remedy: "Remove the annotation",
-  };
 }
 
 /** Null where nothing is to be said of it. */

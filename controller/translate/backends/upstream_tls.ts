@@ -136,6 +136,12 @@ export class UpstreamTlsReader {
     };
   }
 
+  /** Why the Secret of a wish cannot be used, also where none of its settings count; null without. */
+  faultOf({ secret, field }: TlsWish, { identity: { ref } }: Identified): Fault | null {
+    const parts = secret === null ? NO_PARTS : this.#partsOf(secret, ref.namespace);
+    return typeof parts === "string" ? secretFault(field, parts) : null;
+  }
+
   /** A clause where the Secret cannot be used. */
   #partsOf(
     { namespace, name }: NonNullable<TlsWish["secret"]>,

@@ -5,6 +5,8 @@
 import type { Upstream } from "../../../shared/snapshot/types.ts";
 import { isSecured } from "./backend_plan.ts";
 import type { BackendWish, TlsWish } from "../model/backend_wish.ts";
+import type { Note } from "./fault.ts";
+import { UNUSED_TLS } from "./upstream_tls.ts";
 
 type Protocol = Upstream["protocol"];
 
@@ -42,4 +44,19 @@ export function wishedProtocol(
   // What is verified without the wish stays so, unless the wish names whom to trust.
   const isVerified = isSecured(own) && tls.secret === null;
   return { protocol, tls: isVerified ? { ...tls, verify: true, sni: true } : tls };
+}
+
+/** Whether the settings of TLS of the wish count. */
+export function isWished(wished: WishedProtocol | null): boolean {
+  return wished !== null && wished.tls !== null && wished.tls !== "of the Service";
+}
+
+/** Of a wish beside settings of the Service; null where it has none of its own. */
+export function overruled({ tls }: BackendWish): Note | null {
+  return tls && {
+    field: tls.field,
+    reason: UNUSED_TLS,
+    message: "the annotation has no effect beside pingress.io/upstream-tls-… of the Service",
+    remedy: "Remove the annotation",
+  };
 }

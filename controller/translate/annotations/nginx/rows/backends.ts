@@ -78,8 +78,8 @@ export const BACKENDS = {
 } satisfies Group;
 
 /** Of an Ingress; without it they count, too, unlike in ingress-nginx. */
-const BESIDE_SECRET = "without proxy-ssl-secret, it has its effect, too";
-const OWN = "a Service with annotations pingress.io/upstream-tls-… is spoken to as these say";
+const BESIDE_SECRET = "it also has an effect without proxy-ssl-secret";
+const OWN = "annotations pingress.io/upstream-tls-… of the Service take precedence";
 
 export const BACKEND_TLS = {
   "proxy-ssl-secret": row({
@@ -87,7 +87,9 @@ export const BACKEND_TLS = {
     risk: "Medium",
     value: objectName("Secret", { needsNamespace: true }),
     verdict: differs(OWN),
-    does: "names the Secret with CAs and client certificate for the backend",
+    does:
+      "names the Secret with CAs and client certificate for the backend; a Secret that is missing, " +
+      "or of another namespace, closes the paths, also for plain-text backends",
   }),
   "proxy-ssl-name": row({
     ...SECURE,
