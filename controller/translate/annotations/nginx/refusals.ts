@@ -33,6 +33,8 @@ export const REFUSABLE: readonly string[] = [...BY_NAME]
 export function readRefusals(annotations: NginxAnnotations): readonly Refusal[] {
   return annotations.written.flatMap(({ name, row, text, replacedBy }) => {
     if (row === null || name === PROTOCOL || replacedBy !== null) return [];
+    // An alias counts in its place, and is judged by itself.
+    if (text === "" && annotations.textOf(name) !== "") return [];
     const refused = faultOf(row, text, annotations);
     return refused === null ? [] : {
       name,

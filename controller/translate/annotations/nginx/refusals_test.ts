@@ -35,7 +35,17 @@ const CASES: readonly (readonly [what: string, values: Values, closes: readonly 
   [
     "an old name beside its newer one, which is empty",
     { "allowlist-source-range": "", "whitelist-source-range": "10.0.0.0/8" },
-    ["allowlist-source-range"],
+    [],
+  ],
+  [
+    "an old name that is invalid beside its newer one, which is empty",
+    { "allowlist-source-range": "", "whitelist-source-range": "nonsense" },
+    ["whitelist-source-range"],
+  ],
+  [
+    "an old name and its newer one, both empty",
+    { "allowlist-source-range": "", "whitelist-source-range": "" },
+    ["allowlist-source-range", "whitelist-source-range"],
   ],
   ["a value that is not a string", { "auth-url": ["https://auth/"] }, ["auth-url"]],
   ["a URL that is none", { "auth-url": "off" }, ["auth-url"]],

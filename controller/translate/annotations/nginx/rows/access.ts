@@ -12,7 +12,8 @@ export const ACCESS = {
     protects: true,
     needsValue: true,
     verdict: { kind: "honoured" },
-    does: "admits clients of these networks only; others get 403",
+    does:
+      "admits clients of these networks only; others get 403, and an empty list closes the paths",
     isHarmless: admitAll,
   }),
   "denylist-source-range": row({
@@ -23,7 +24,9 @@ export const ACCESS = {
     protects: true,
     needsValue: true,
     verdict: { kind: "honoured" },
-    does: "rejects clients of these networks with 403, before the allowlist is checked",
+    does:
+      "rejects clients of these networks with 403, before the allowlist is checked; an empty list " +
+      "closes the paths",
   }),
   "satisfy": row({
     risk: "Low",
