@@ -44,6 +44,7 @@ export function lintSummary(
     nginxClasses,
     controllerNames: [LINT_OPTIONS.controllerName.default],
     watchNamespaces: [],
+    hostOwnership: plan.hostOwnership ?? LINT_OPTIONS.hostOwnership.default,
     allowExternalName: plan.allowExternalName,
     acceptUnsupported: plan.acceptUnsupported,
     allowAcceptUnsupportedAnnotation: plan.allowAcceptUnsupportedAnnotation,

@@ -4,13 +4,17 @@
  */
 import { isHonoured } from "../../controller/translate/annotations/nginx/table.ts";
 import { readHost } from "../../controller/translate/model/host.ts";
+import type { HostOwnershipMode } from "../../controller/translate/translator.ts";
 import { firstOfHost, firstOfService } from "./first_wins.ts";
 import { type HostFinding, type Member, memberOf } from "./host_member.ts";
 import type { JudgedIngress } from "./judgement.ts";
 import { regexNeighbours } from "./regex_mode.ts";
 import { unsupportedNeighbours } from "./unsupported_patterns.ts";
 
-export function hostFindings(judged: readonly JudgedIngress[]): HostFinding[] {
+export function hostFindings(
+  judged: readonly JudgedIngress[],
+  ownership: HostOwnershipMode,
+): HostFinding[] {
   const members = judged.map(memberOf);
   const byHost = new Map<string, Member[]>();
   for (const member of members) {
@@ -26,7 +30,7 @@ export function hostFindings(judged: readonly JudgedIngress[]): HostFinding[] {
       ...regexNeighbours(host, sharing),
       ...unsupportedNeighbours(host, sharing),
       ...firstOfHost(host, sharing),
-      ...sharedAmongNamespaces(host, sharing),
+      ...(ownership === "shared" ? sharedAmongNamespaces(host, sharing) : []),
     ]),
     ...members.flatMap(aliases),
     ...members.flatMap((member) => loneCanary(member, members)),
@@ -34,7 +38,7 @@ export function hostFindings(judged: readonly JudgedIngress[]): HostFinding[] {
   ];
 }
 
-/** Lint judges hosts as shared; the controller shares them by default only beside no class of its own. */
+/** Where hosts are judged as shared: the controller must be started so, too. */
 function sharedAmongNamespaces(host: string, sharing: readonly Member[]): HostFinding[] {
   if (host === "") return [];
   return sharing.flatMap((member): HostFinding[] => {
@@ -46,8 +50,7 @@ function sharedAmongNamespaces(host: string, sharing: readonly Member[]): HostFi
       rule: "host/namespaces",
       effect: `${host} is shared with ${other.name}, of another namespace`,
       difference: null,
-      remedy: "Start the controller with --host-ownership=shared, the default where it serves " +
-        "classes of ingress-nginx alone",
+      remedy: "Start the controller with --host-ownership=shared, as lint",
     }];
   });
 }

@@ -48,7 +48,10 @@ export function ingressFindings(judged: JudgedIngress, locate: Locate): Finding[
         ? "ingress-nginx answers 503, too"
         : `${problem.field === "" ? "the Ingress" : problem.field} as it is written`,
       difference: problem.message,
-      remedy: problem.remedy,
+      remedy: problem.reason === "HostNotOwned"
+        ? `${problem.remedy}, or start the controller and lint with --host-ownership=shared, as in ` +
+          "ingress-nginx"
+        : problem.remedy,
       field: problem.field,
       at: locate(problem.field),
     }));

@@ -80,7 +80,7 @@ export function judge(
     acceptUnsupported: options.acceptUnsupported,
     allowAcceptUnsupportedAnnotation: options.allowAcceptUnsupportedAnnotation,
     defaultCertificate: null,
-    hostOwnership: "shared",
+    hostOwnership: options.hostOwnership,
     version: { epoch: "file", seen: {} },
   }, clock);
   const byObject = Map.groupBy(

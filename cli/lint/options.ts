@@ -1,5 +1,6 @@
 /** The command line of `deno task lint`. In: arguments. Out: typed options, help, or an error. */
 import { acceptCheck, labelCheck, namesOf } from "../../controller/cli/option_values.ts";
+import { HOST_OWNERSHIPS, type HostOwnershipMode } from "../../controller/translate/translator.ts";
 import { isDnsName } from "../../controller/base/names.ts";
 import { defineOptions, parseOptions, type Program } from "../../shared/options.ts";
 import type { Verdict } from "./finding.ts";
@@ -84,6 +85,15 @@ export const LINT_OPTIONS = defineOptions({
     reason: "a large cluster takes seconds",
     help: "For --context: gives up when the API server has not answered all by then.",
   },
+  hostOwnership: {
+    type: "choice",
+    choices: HOST_OWNERSHIPS,
+    default: "namespace",
+    reason: "as for a controller that serves class pingress beside those of ingress-nginx",
+    help:
+      "As for the controller: namespace rejects rules of other namespaces for a host; shared, as " +
+      "in ingress-nginx, gives each path to the oldest Ingress of any namespace.",
+  },
   allowExternalName: {
     type: "boolean",
     reason: "as for the controller",
@@ -109,6 +119,7 @@ export interface LintOptions {
   readonly controllerNames: readonly string[];
   /** Empty for all. */
   readonly watchNamespaces: readonly string[];
+  readonly hostOwnership: HostOwnershipMode;
   readonly allowExternalName: boolean;
   readonly acceptUnsupported: readonly string[];
   readonly allowAcceptUnsupportedAnnotation: boolean;
@@ -163,6 +174,7 @@ export function parseLintCommand(args: readonly string[]): ParsedCommand {
         nginxClasses: options.nginxClass,
         controllerNames: options.controllerName,
         watchNamespaces: [...new Set(options.watchNamespace)],
+        hostOwnership: options.hostOwnership,
         allowExternalName: options.allowExternalName,
         acceptUnsupported: options.acceptUnsupported.flatMap(namesOf),
         allowAcceptUnsupportedAnnotation: options.allowAcceptUnsupportedAnnotation,

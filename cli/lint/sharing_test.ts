@@ -45,8 +45,9 @@ function ingress({ name, namespace = "shop", annotations = {}, ...more }: Ingres
   });
 }
 
+/** With hosts that namespaces share, as in ingress-nginx. */
 function lintIngresses(...inputs: readonly IngressInput[]): LintResult {
-  return lintTexts({ "a.yaml": inputs.map(ingress).join("\n---\n") });
+  return lintTexts({ "a.yaml": inputs.map(ingress).join("\n---\n") }, { hostOwnership: "shared" });
 }
 
 /** By the name of the Ingress. */
@@ -211,4 +212,25 @@ Deno.test("a host of two namespaces names the flag that shares it", () => {
   const found = findings(result, "host/namespaces");
   assert.deepEqual(Object.keys(found), ["blog/b", "shop/a", "shop/c"]);
   assert.match(found["shop/a"].remedy!, /--host-ownership=shared/);
+});
+
+Deno.test("without the flag, a host belongs to one namespace, and Ingresses of others break", () => {
+  const texts = [
+    { name: "a", created: "2020-01-01T00:00:00Z" },
+    { name: "b", namespace: "blog", created: "2021-01-01T00:00:00Z" },
+  ].map(ingress);
+  const own = JSON.parse(ingress({
+    name: "c",
+    namespace: "third",
+    annotations: { "auth-url": "http://app.example.com/x" },
+  }));
+  own.spec.rules[0].host = "own.example.com";
+  const result = lintTexts({ "a.yaml": [...texts, JSON.stringify(own)].join("\n---\n") });
+  const verdicts = Object.fromEntries(result.ingresses.map(({ name, verdict }) => [name, verdict]));
+  assert.equal(verdicts["blog/b"], "BREAKS");
+  assert.equal(verdicts["third/c"], "BREAKS");
+  assert.notEqual(verdicts["shop/a"], "BREAKS");
+  assert.deepEqual(findings(result, "host/namespaces"), {});
+  const { "blog/b": rejected } = findings(result, "problem/HostNotOwned");
+  assert.match(rejected.remedy!, /--host-ownership=shared/);
 });

@@ -20,6 +20,7 @@ export const LINT_DEFAULTS: LintOptions = {
   nginxClasses: ["nginx"],
   controllerNames: ["k8s.io/ingress-nginx"],
   watchNamespaces: [],
+  hostOwnership: "namespace",
   allowExternalName: false,
   acceptUnsupported: [],
   allowAcceptUnsupportedAnnotation: false,
