@@ -7,7 +7,12 @@ import type { ManifestObject } from "../../dev/manifests/file.ts";
 import type { Position } from "../../dev/manifests/position.ts";
 import { type ArgumentContext, argumentFindings } from "./controller_arguments.ts";
 import { fieldOfKey } from "../../controller/translate/config_map/global_settings.ts";
-import { hasEffect, isKeyOff, keyCloses } from "../../controller/translate/config_map/key.ts";
+import {
+  type ConfigKey,
+  hasEffect,
+  isKeyOff,
+  keyCloses,
+} from "../../controller/translate/config_map/key.ts";
 import { KEYS } from "../../controller/translate/config_map/table.ts";
 import { nearestName } from "../../shared/nearest_name.ts";
 import type { Problem } from "../../shared/problem.ts";
@@ -117,8 +122,14 @@ function configMapFindings(
     }
     const isAccepted = keyCloses(row) && acceptUnsupported.includes(key);
     const found = { rule: `configmap/${key}`, effect: `${key}: ${row.does}`, field, at };
+    const text = (asText(fieldOf(data, key)) ?? "").trim();
+    const difference = differenceOf(row, text);
+    if (
+      difference !== null && (problem === null || (problem.severity === "warning" && !isAccepted))
+    ) {
+      return { ...found, verdict: "DIFFERS", difference, remedy: CHECK };
+    }
     if (problem === null) {
-      const text = (asText(fieldOf(data, key)) ?? "").trim();
       // Of a default of an annotation, "off" and 0 are values.
       const isOff = row.annotation === undefined ? isKeyOff(row, text) : text === "";
       return hasEffect(row) && row.verdict.kind === "differs" && !isOff
@@ -126,7 +137,7 @@ function configMapFindings(
           ...found,
           verdict: "DIFFERS",
           difference: row.verdict.difference,
-          remedy: "Check that the difference does not matter to you",
+          remedy: CHECK,
         }
         : { ...found, verdict: "SAME", difference: null, remedy: null };
     }
@@ -139,4 +150,12 @@ function configMapFindings(
       : "DIFFERS";
     return { ...found, verdict, difference: problem.message, remedy: problem.remedy };
   });
+}
+
+const CHECK = "Check that the difference does not matter to you";
+
+/** Of a key without an effect here; null where its value asks for what is done without it. */
+function differenceOf(row: ConfigKey, text: string): string | null {
+  const value = text === "" ? null : row.value.read(text);
+  return value === null ? null : row.differenceOf?.(value) ?? null;
 }

@@ -357,6 +357,14 @@ const BELIEVING: readonly (readonly [
     ["configmap/use-forwarded-headers", "OPENS"],
   ], "SAME"],
   ['use-forwarded-headers: "false"', [], [["configmap/use-forwarded-headers", "SAME"]], "SAME"],
+  ['http-redirect-code: "301"', [], [["configmap/http-redirect-code", "DIFFERS"]], "SAME"],
+  ['http-redirect-code: "308"', [], [["configmap/http-redirect-code", "SAME"]], "SAME"],
+  ["ssl-protocols: TLSv1 TLSv1.1 TLSv1.2", [], [["configmap/ssl-protocols", "DIFFERS"]], "SAME"],
+  ["ssl-protocols: TLSv1 TLSv1.2", ["ssl-protocols"], [
+    ["configmap/ssl-protocols", "DIFFERS"],
+  ], "SAME"],
+  ["ssl-protocols: TLSv1.2 TLSv1.3", [], [["configmap/ssl-protocols", "SAME"]], "SAME"],
+  ["ssl-protocols: TLSv1.3", [], [["configmap/ssl-protocols", "BREAKS"]], "BREAKS"],
 ];
 
 for (const [data, acceptUnsupported, keys, verdict] of BELIEVING) {

@@ -32,6 +32,8 @@ export interface ConfigKey<T = unknown> {
   readonly does: string;
   /** Whether the paths are served at least as strictly without it; for a value that is valid. */
   isHarmless?(value: T, textOf: (key: string) => string): boolean;
+  /** Of a key without an effect: how a valid value differs from what is done here, a clause; null for not at all. */
+  differenceOf?(value: T): string | null;
 }
 
 /** Keys of one subject, by name. */
@@ -52,7 +54,10 @@ export function guard<T>(
   value: ValueType<T>,
   verdict: Verdict,
   does: string,
-  more: Pick<ConfigKey<T>, "beside" | "closedRemedy" | "remedyFor" | "isHarmless" | "lacks"> = {},
+  more: Pick<
+    ConfigKey<T>,
+    "beside" | "closedRemedy" | "remedyFor" | "isHarmless" | "lacks" | "differenceOf"
+  > = {},
 ): ConfigKey<T> {
   return { value, protects: true, verdict, does, ...more };
 }

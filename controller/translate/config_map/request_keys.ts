@@ -14,7 +14,7 @@ import {
 import { BUFFERS, TIMEOUTS } from "../annotations/nginx/rows/buffers.ts";
 import { LIMITS } from "../annotations/nginx/rows/limits.ts";
 import { REDIRECTS } from "../annotations/nginx/rows/redirects.ts";
-import { defaultOf, guard, type KeyGroup, NGINX_ONLY, plain } from "./key.ts";
+import { defaultOf, guard, key, type KeyGroup, NGINX_ONLY, plain } from "./key.ts";
 
 /** Seconds, with or without the unit. */
 const TIME: Readonly<ValueType<string>> = text(/^\d{1,9}(?:ms|[smhdwMy])?$/, "time such as 60s");
@@ -30,11 +30,14 @@ export const REDIRECT_KEYS = {
     "force-ssl-redirect",
     "redirects plain HTTP to HTTPS, for all hosts",
   ),
-  "http-redirect-code": plain(
-    int(301, 308),
-    always("redirects to HTTPS have the status 308"),
-    "sets the status of redirects to HTTPS",
-  ),
+  "http-redirect-code": key({
+    ...plain(
+      int(301, 308),
+      always("redirects to HTTPS have the status 308"),
+      "sets the status of redirects to HTTPS",
+    ),
+    differenceOf: (status) => status === 308 ? null : "redirects to HTTPS have the status 308",
+  }),
   "no-tls-redirect-locations": plain(
     LINE,
     NOT_YET,

@@ -21,6 +21,10 @@ const DEFAULT_CIPHERS = "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA2
 export const TLS_KEYS = {
   "ssl-protocols": guard(VERSIONS, TLS, "lists the versions of TLS", {
     isHarmless: (versions) => versions.includes("TLSv1.2"),
+    differenceOf: (versions) =>
+      versions.every((version) => version === "TLSv1.2" || version === "TLSv1.3")
+        ? null
+        : "clients without TLS 1.2 and 1.3 are rejected",
   }),
   "ssl-ciphers": guard(LINE, TLS, "lists the ciphers of TLS 1.2", {
     isHarmless: (ciphers) =>
