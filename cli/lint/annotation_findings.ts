@@ -3,6 +3,7 @@
  * Out: one finding for each annotation, with what its row of the table says and, where the
  * translation reports it, what becomes of it.
  */
+import { isInvalidSwitch } from "../../controller/translate/annotations/nginx/annotations.ts";
 import { isCanary } from "../../controller/translate/annotations/nginx/refusals.ts";
 import { fieldOfAnnotation } from "../../controller/translate/annotations/nginx/refusals.ts";
 import {
@@ -155,6 +156,7 @@ function isSameWithout(
   if (row.verdict.kind === "always" || row.risk === null && !row.protects) return true;
   if (text === "" && row.needsValue !== true) return true;
   if (row.beside?.every((main) => (annotations.textOf(main) ?? "") === "")) return true;
+  if (isInvalidSwitch(row, text)) return true;
   if (row.protects) return isHarmless;
   return canClose(row) ? isHarmless : OFF_BY_DEFAULT.has(name) && text !== null && isOff(row, text);
 }

@@ -76,12 +76,12 @@ function hostWideProtection(host: string, sharing: readonly Member[]): HostFindi
   );
 }
 
-/** Names of hosts are no regular expressions here. */
+/** Names of hosts are no regular expressions here; the finding of the annotation has other faults. */
 function aliases(member: Member): HostFinding[] {
   const text = member.annotations.textOf("server-alias");
   if (text === null || text === "" || member.isCanary) return [];
   const names = text.split(",").map((name) => name.trim()).filter((name) =>
-    name !== "" && !readHost(name).ok
+    name.startsWith("~") && !readHost(name).ok
   );
   if (names.length === 0) return [];
   return [{

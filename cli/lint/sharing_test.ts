@@ -234,3 +234,25 @@ Deno.test("without the flag, a host belongs to one namespace, and Ingresses of o
   const { "blog/b": rejected } = findings(result, "problem/HostNotOwned");
   assert.match(rejected.remedy!, /--host-ownership=shared/);
 });
+
+Deno.test("a name in server-alias that is not valid has one finding, a pattern says what to write", () => {
+  const result = lintIngresses(
+    { name: "a", annotations: { "server-alias": "bad_host" } },
+    { name: "b", annotations: { "server-alias": "~^www" } },
+  );
+  assert.deepEqual(Object.keys(findings(result, "host/alias")), ["shop/b"]);
+  assert.equal(findings(result, "annotation/server-alias")["shop/a"].verdict, "BREAKS");
+});
+
+Deno.test("a switch with a value that ingress-nginx does not read is the same here", () => {
+  const result = lintIngresses(
+    { name: "a", annotations: { canary: "yes" } },
+    { name: "b", annotations: { "enable-cors": "on" } },
+    { name: "c", annotations: { "enable-cors": "true" } },
+  );
+  const canary = findings(result, "annotation/canary")["shop/a"];
+  assert.equal(canary.verdict, "SAME");
+  assert.match(canary.difference!, /so it has no effect, as in ingress-nginx$/);
+  const cors = findings(result, "annotation/enable-cors");
+  assert.deepEqual([cors["shop/b"].verdict, cors["shop/c"].verdict], ["SAME", "DIFFERS"]);
+});

@@ -7,7 +7,8 @@ import { asObject, quote } from "../../../base/json.ts";
 import type { Report } from "../../../base/problems.ts";
 import type { NginxAnnotations, WrittenAnnotation } from "./nginx_annotations.ts";
 import { fieldOfAnnotation } from "./refusals.ts";
-import { correction, invalid } from "./rows/value.ts";
+import type { Row } from "./rows/row.ts";
+import { BOOL, correction, invalid } from "./rows/value.ts";
 import { BY_NAME, NGINX_PREFIX } from "./table.ts";
 
 /**
@@ -63,6 +64,15 @@ export function reportWrongPrefixes(annotations: unknown, report: Report): void 
   }
 }
 
+/**
+ * Whether it is a switch that closes nothing, with a text that ingress-nginx does not read either. Nor
+ * does it read "tRUE", which makes a canary here.
+ */
+export function isInvalidSwitch({ value, invalid }: Row, text: string | null): boolean {
+  return value === BOOL && invalid === "default" && text !== null && text !== "" &&
+    BOOL.read(text.toLowerCase()) === null;
+}
+
 interface Words {
   readonly message: string;
   readonly remedy: string;
@@ -105,6 +115,12 @@ function wordsFor(
       };
     case "not-yet":
       break;
+  }
+  if (isInvalidSwitch(row, text)) {
+    return {
+      message: `${invalid(value)}, so it has no effect, as in ingress-nginx`,
+      remedy: correction(value),
+    };
   }
   if (verdict.flag) {
     return {

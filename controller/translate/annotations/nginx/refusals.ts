@@ -29,10 +29,10 @@ export const REFUSABLE: readonly string[] = [...BY_NAME]
   .map(([name]) => name)
   .sort();
 
-/** The refusals of one Ingress, in the order of their names. */
+/** The refusals of one Ingress, in the order of their names; `readProtocolWish` has another one. */
 export function readRefusals(annotations: NginxAnnotations): readonly Refusal[] {
   return annotations.written.flatMap(({ name, row, text, replacedBy }) => {
-    if (row === null || name === PROTOCOL || replacedBy !== null) return [];
+    if (row === null || replacedBy !== null) return [];
     // An alias counts in its place, and is judged by itself.
     if (text === "" && annotations.textOf(name) !== "") return [];
     const refused = faultOf(row, text, annotations);
@@ -67,7 +67,7 @@ export function fieldOfAnnotation(name: string): string {
 }
 
 /**
- * Null without the annotation; an empty value is HTTP. Of what a Service says, only TLS must not be
+ * Null without the annotation, or with an invalid value, which is refused; an empty value is HTTP. Of what a Service says, only TLS must not be
  * weakened: other protocols are spoken in place of its own (`backend_wish.ts`).
  */
 export function readProtocolWish(annotations: NginxAnnotations): ProtocolWish | null {
@@ -75,13 +75,8 @@ export function readProtocolWish(annotations: NginxAnnotations): ProtocolWish | 
   if (written === undefined) return null;
   if (written.text === "") return WISHES.HTTP;
   const protocol = annotations.valueOf(BACKENDS, PROTOCOL);
-  return protocol === null ? INVALID : WISHES[protocol];
+  return protocol === null ? null : WISHES[protocol];
 }
-
-const INVALID: ProtocolWish = {
-  protocols: [],
-  remedy: correction(BACKENDS[PROTOCOL].value),
-};
 
 const PLAIN: ProtocolWish = {
   protocols: ["http", "h2c"],

@@ -96,11 +96,13 @@ for (const [what, values, closes] of CASES) {
   });
 }
 
-Deno.test("a backend-protocol that is misspelt agrees with no Service", () => {
-  assert.deepEqual(
-    readProtocolWish(annotationsOf({ "backend-protocol": "HTTPPS" }))?.protocols,
-    [],
-  );
+Deno.test("a backend-protocol that is misspelt is not valid, whatever the Service", () => {
+  const misspelt = annotationsOf({ "backend-protocol": "HTTPPS" });
+  const [{ name, fault }] = readRefusals(misspelt);
+  assert.equal(name, "backend-protocol");
+  assert.match(fault!, /^is not valid /);
+  assert.equal(readProtocolWish(misspelt), null);
+  assert.deepEqual(readRefusals(annotationsOf({ "backend-protocol": "grpcs" })), []);
   assert.deepEqual(readProtocolWish(annotationsOf({ "backend-protocol": "" }))?.protocols, [
     "http",
     "h2c",
