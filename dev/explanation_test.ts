@@ -264,6 +264,38 @@ Deno.test("an Ingress whose host and path another one has is among the losers", 
   assert.match(explainText("http://b.example.com/", files).text, /^Considered: no other route/m);
 });
 
+Deno.test("a path that is left out names its true reason", () => {
+  const owner = ingressFor(
+    "a.example.com",
+    "/",
+    'name: o, creationTimestamp: "2020-01-01T00:00:00Z"',
+  );
+  const others: readonly (readonly [other: string, reason: RegExp])[] = [
+    [
+      ingressFor(
+        "a.example.com",
+        "/",
+        'name: c, annotations: { nginx.ingress.kubernetes.io/canary: "true" }',
+      ),
+      /canaries are not supported, so the whole Ingress is left out/,
+    ],
+    // The warning about its capitals is not why.
+    [
+      ingressFor(
+        "A.example.com",
+        "/x",
+        'name: e, namespace: evil, creationTimestamp: "2024-01-01T00:00:00Z"',
+      ),
+      /host a\.example\.com belongs to namespace default/,
+    ],
+  ];
+  for (const [other, reason] of others) {
+    const { text } = explainText("http://a.example.com/", { "a.yaml": owner + other });
+    const [, because] = text.match(/^ {4}left out: (.*)$/m) ?? [];
+    assert.match(because, reason);
+  }
+});
+
 Deno.test("a local reply does not count as served", () => {
   const ingress = ingressFor("a.example.com", "/");
   const service = `apiVersion: v1

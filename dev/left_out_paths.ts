@@ -1,12 +1,20 @@
 /**
  * Paths that no route was made of. In: manifests, the plan made of them and a host. Out: each path of
  * a served Ingress whose rule takes that host and that has no route, with what the translation says
- * of it: another Ingress has the same host and path, or it cannot be read. Pure.
+ * of it: another Ingress has the same host and path, another namespace the host, it cannot be read, or
+ * the whole Ingress is left out. Pure.
  */
 import { asList, fieldOf } from "../controller/base/json.ts";
-import { formatObject, type ObjectRef } from "../shared/problem.ts";
+import { fieldOfAnnotation } from "../controller/translate/annotations/nginx/refusals.ts";
+import { formatObject, type ObjectRef, type Problem } from "../shared/problem.ts";
 import type { Manifests } from "./manifests/manifests.ts";
 import { type Plan, refOf } from "./plan.ts";
+
+/** Of problems that are errors with all paths of an Ingress. */
+const WHOLE: ReadonlySet<string> = new Set(["", "spec", "spec.rules"]);
+
+/** The Ingress of a canary is left out with a warning. */
+const CANARY = fieldOfAnnotation("canary");
 
 export interface LeftOutPath {
   readonly object: ObjectRef;
@@ -29,11 +37,9 @@ export function leftOutPaths(
   return resources.ingresses.flatMap((ingress) => {
     const object = refOf(ingress);
     if (!served.has(formatObject(object))) return [];
-    const whyOf = (field: string) =>
-      problems.find(({ problem }) =>
-        problem.object !== null && formatObject(problem.object) === formatObject(object) &&
-        (problem.field === field || problem.field.startsWith(`${field}.`))
-      )?.problem.message;
+    const own = problems.map(({ problem }) => problem).filter((problem) =>
+      problem.object !== null && formatObject(problem.object) === formatObject(object)
+    );
     return (asList(fieldOf(ingress.spec, "rules")) ?? []).flatMap((rule, i) => {
       const host = fieldOf(rule, "host");
       if (!takes(host)) return [];
@@ -41,9 +47,25 @@ export function leftOutPaths(
         const field = `spec.rules[${i}].http.paths[${j}]`;
         if (routed.has(placeOf(object, field))) return [];
         const parts = [host ?? "*", fieldOf(path, "pathType"), fieldOf(path, "path") ?? "/"];
-        const because = whyOf(field) ?? whyOf(`spec.rules[${i}].host`) ?? "it is left out";
+        const because = reasonOf(own, field, `spec.rules[${i}].host`)?.message ??
+          "no problem says why";
         return [{ object, field, written: parts.map(String).join(" "), because }];
       });
     });
   });
+}
+
+/** Of several problems the one for which the path has no route: a warning may be about something else. */
+function reasonOf(problems: readonly Problem[], path: string, host: string): Problem | undefined {
+  const ofPath = ({ field }: Problem) => field === path || field.startsWith(`${path}.`);
+  const ofHost = ({ field }: Problem) => field === host;
+  const isError = ({ severity }: Problem) => severity === "error";
+  return problems.find((problem) => ofHost(problem) && problem.reason === "HostNotOwned") ??
+    problems.find((problem) => ofPath(problem) && isError(problem)) ??
+    problems.find(ofPath) ??
+    problems.find((problem) => ofHost(problem) && isError(problem)) ??
+    problems.find(({ field, severity }) =>
+      field === CANARY || (severity === "error" && WHOLE.has(field))
+    ) ??
+    problems.find(ofHost);
 }
