@@ -44,6 +44,8 @@ import {
 } from "../../controller/translate/ingress/path.ts";
 import { recordProblems } from "../../controller/base/problems.ts";
 import { NginxAnnotations } from "../../controller/translate/annotations/nginx/nginx_annotations.ts";
+import { isInvalidSwitch } from "../../controller/translate/annotations/nginx/annotations.ts";
+import { CANARY } from "../../controller/translate/annotations/nginx/rows/canary.ts";
 import {
   isCanary,
   readProtocolWish,
@@ -252,7 +254,7 @@ export const TENANT_PARSERS: readonly Parser[] = [
   ),
   textParser({
     name: "annotations of ingress-nginx whose value is read",
-    functions: [],
+    functions: ["controller/translate/annotations/nginx/annotations.ts isInvalidSwitch"],
     bytes: Math.floor(ANNOTATION_BYTES / READ_FURTHER.length),
     frames: VALUE_FRAMES,
     only: VALUE_PUMPS,
@@ -265,6 +267,7 @@ export const TENANT_PARSERS: readonly Parser[] = [
         readRefusals(read);
         readProtocolWish(read);
         isCanary(read);
+        isInvalidSwitch(CANARY.canary, text);
       };
     },
   }),
