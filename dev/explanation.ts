@@ -231,7 +231,7 @@ function owner({ plan, url: { host } }: Question): string {
   const { namespace, because, sharers, guests } = found;
   const reason = because === "assigned"
     ? "its Namespace says so"
-    : "it has the oldest claim, as far as these manifests tell";
+    : "it has the oldest claim in these manifests";
   return lines([
     `Owner: namespace ${namespace}, which has ${pattern}: ${reason}`,
     ...(sharers.length > 0 ? [`  shared by ${sharers.join(", ")}`] : []),

@@ -153,14 +153,16 @@ function inWordsOfDev(problem: Problem): Problem {
     case "InvalidCertificateRef":
       return {
         ...problem,
-        remedy: `${problem.remedy}; until then clients are shown a certificate that is made here`,
+        remedy:
+          `${problem.remedy}; until then clients are shown a certificate that this program generates`,
       };
     case "SecretNotFound":
     case "SecretInvalid":
       // Those with passwords have none in their place.
       return !isAboutCertificate(problem) ? problem : {
         ...problem,
-        remedy: `${problem.remedy}; until then hosts of rules are shown one that is made here`,
+        remedy:
+          `${problem.remedy}; until then clients of hosts of rules are shown one that this program generates`,
       };
     default:
       return problem;

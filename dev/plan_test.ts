@@ -53,7 +53,10 @@ spec:
 Deno.test("for a missing Secret the message names the certificate in its place", () => {
   const service = "apiVersion: v1\nkind: Service\nmetadata: { name: web }\n" +
     "spec: { ports: [{ port: 80 }] }\n";
-  assert.match(remedyOf("SecretNotFound", service), /^Create the Secret, .* made here$/);
+  assert.match(
+    remedyOf("SecretNotFound", service),
+    /^Create the Secret, .* this program generates$/,
+  );
 });
 
 Deno.test("a host of two namespaces is one's, or shared as in ingress-nginx with the flag", () => {

@@ -90,7 +90,7 @@ function trustHint(
   );
   if (!isMade) return null;
   const url = `http://${formatAddress(connectable(admin))}${AUTHORITY_PATH}`;
-  return "Hosts without a certificate got one made here, signed by an authority that ends with " +
+  return "Hosts without a certificate got a generated one, signed by an authority that ends with " +
     `this run. To trust it:\n  curl -so ${AUTHORITY_FILE} ${url}`;
 }
 

@@ -47,7 +47,7 @@ export const ERROR_KINDS = {
     text: "The time for this request has passed",
   },
   coding_unknown: { side: "downstream", status: 501, text: "This transfer coding is not known" },
-  loop_detected: { side: "internal", status: 508, text: "The request goes round in a loop" },
+  loop_detected: { side: "internal", status: 508, text: "The request loops through this proxy" },
   bad_version: { side: "downstream", status: 505, text: "This version of HTTP is not served" },
   handshake_failed: { side: "downstream", status: 0, text: "The TLS handshake failed" },
   client_gone: { side: "downstream", status: 0, text: "The client went away" },
@@ -62,7 +62,11 @@ export const ERROR_KINDS = {
   upstream_untrusted: { side: "upstream", status: 502, text: "The backend is not trusted" },
   upstream_refused: { side: "upstream", status: 502, text: "The backend cannot be reached" },
   upstream_closed: { side: "upstream", status: 502, text: "The backend closed the connection" },
-  upstream_malformed: { side: "upstream", status: 502, text: "The backend's answer is malformed" },
+  upstream_malformed: {
+    side: "upstream",
+    status: 502,
+    text: "The backend's response is malformed",
+  },
   no_endpoint: { side: "upstream", status: 503, text: "No backend is ready" },
   upstream_timeout: { side: "upstream", status: 504, text: "The backend did not answer in time" },
 } as const satisfies Record<string, ErrorKind>;

@@ -97,7 +97,7 @@ const CASES: readonly (readonly [string, string, boolean, readonly RegExp[]])[] 
   ]],
   ["shows the condition that failed for each other route", "http://shop.example.com/api", true, [
     /default\/shop 2\.0 shop\.example\.com\n {4}lost because the header x-beta is missing\n/,
-    /default\/shop 0\.0 shop\.example\.com\n {4}lost because Prefix \/shared is not how the path begins\n/,
+    /default\/shop 0\.0 shop\.example\.com\n {4}lost because Prefix \/shared does not match the start of the path\n/,
     // Nor of Ingresses, which have another address.
     /^(?![^]*Ingress default\/other)/,
   ]],

@@ -62,7 +62,7 @@ Deno.test("explain says which route wins and why each other lost", () => {
     "app.example.com Prefix /api",
     "app.example.com Exact /api/v1: Exact /api/v1 matches this path only",
     "app.example.com Prefix /ap: Prefix /ap matches whole segments, and the path ends within one",
-    "app.example.com Prefix /web: Prefix /web is not how the path begins",
+    "app.example.com Prefix /web: Prefix /web does not match the start of the path",
     "app.example.com Prefix /: the longer Prefix /api takes precedence over /",
     "*.example.com Prefix /api: its host *.example.com is less specific than app.example.com, " +
     "which decides alone",
@@ -77,7 +77,7 @@ Deno.test("explain says which route wins and why each other lost", () => {
 Deno.test("explain reports that the deciding host has no matching path, and less specific hosts are not used", () => {
   const routes = ["app.example.com Prefix /web", "*.example.com Prefix /"];
   const lost = [
-    "app.example.com Prefix /web: Prefix /web is not how the path begins",
+    "app.example.com Prefix /web: Prefix /web does not match the start of the path",
     "*.example.com Prefix /: its host *.example.com is less specific than app.example.com, " +
     "which decides alone",
   ];
@@ -203,7 +203,7 @@ Deno.test("explain says which condition a request does not meet", () => {
     'a.test Prefix /b value: the header x-tag is "green,red", not "blue"',
     "a.test Prefix /b pattern: its method is PUT, and the request's is GET",
     'a.test Prefix /b parameter: the query parameter tag is "a+b", not "a b"',
-    "a.test StringPrefix /bc: StringPrefix /bc is not how the path begins",
+    "a.test StringPrefix /bc: StringPrefix /bc does not match the start of the path",
     "a.test Prefix /b winner: a.test Regex /b( matches the request too, and takes precedence",
     "a.test Prefix /b later: a.test Regex /b( matches the request too, and takes precedence",
     "a.test Prefix /: a.test Regex /b( matches the request too, and takes precedence",
@@ -240,7 +240,7 @@ Deno.test("explain compares all hosts of a listener that falls through, by its w
   };
   assert.deepEqual(reasons(source, DETAILS, "a.b.test"), [
     "*.test Prefix /b",
-    "a.b.test Prefix /api: Prefix /api is not how the path begins",
+    "a.b.test Prefix /api: Prefix /api does not match the start of the path",
     "*.b.test Exact /: Exact / matches this path only",
     "* Prefix /: its host * is less specific than *.test, which has a route for it",
   ]);

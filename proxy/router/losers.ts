@@ -136,9 +136,11 @@ class Reasons {
         if (value === "/" || path === value || path.startsWith(`${value}/`)) return null;
         return path.startsWith(value)
           ? `Prefix ${value} matches whole segments, and the path ends within one`
-          : `Prefix ${value} is not how the path begins`;
+          : `Prefix ${value} does not match the start of the path`;
       case "StringPrefix":
-        return path.startsWith(value) ? null : `StringPrefix ${value} is not how the path begins`;
+        return path.startsWith(value)
+          ? null
+          : `StringPrefix ${value} does not match the start of the path`;
       case "Regex": {
         const compiled = compilePattern(value);
         const takes = compiled.ok

@@ -68,7 +68,7 @@ Deno.test("each Gateway is served on local ports of its own, and the folder need
   });
 });
 
-Deno.test("an HTTPS listener whose Secret is not in the folder shows a certificate that is made here", async () => {
+Deno.test("an HTTPS listener whose Secret is not in the folder shows a generated certificate", async () => {
   const files = {
     "a.yaml": gateway("web", HTTPS) + service("web") +
       route("a", "{ name: web }", `hostnames: [a.example.com], ${to("web")}`),
@@ -76,7 +76,7 @@ Deno.test("an HTTPS listener whose Secret is not in the folder shows a certifica
   await withFolder(files, async (folder) => {
     await withDev([folder], async ({ output }) => {
       await output.match(
-        /InvalidCertificateRef|Secret default\/gone does not exist\n.*made here\n/,
+        /InvalidCertificateRef|Secret default\/gone does not exist\n.*this program generates\n/,
       );
       const port = await portOf(output, "web", "https");
       const { body, certificate } = await getSecurely(port, "a.example.com", "/x");

@@ -25,7 +25,7 @@ export function readRuleHost(value: unknown): HostReading {
 /** A name or `*.name`; addresses are refused, as the API server does. */
 export function readHost(value: unknown): HostReading {
   if (typeof value !== "string") return refused(`is ${describe(value)} where text is meant`);
-  if (value === ANY_HOST) return refused("is a star without a domain");
+  if (value === ANY_HOST) return refused("has no domain after the asterisk");
   if (isIpv4(value) || isIP(value.replace(/^\[|\]$/g, "")) === 6) {
     return refused("is an IP address");
   }

@@ -40,7 +40,12 @@ export async function churn(scene: Scene, form: Form): Promise<Finding> {
     noteLoad(finding, await load.stop());
     finding.note("Ingresses created and deleted", `${count}, in ${inWords(created - began)}`);
     finding.note("the last one was served after", inWords(served - created));
-    finding.count("failed on the untouched", load.failures.length, 0, linesOf(load.failures));
+    finding.count(
+      "failed requests to other routes",
+      load.failures.length,
+      0,
+      linesOf(load.failures),
+    );
     compareMemory(finding, before, after);
   });
   return finding;

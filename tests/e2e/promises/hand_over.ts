@@ -38,9 +38,9 @@ export async function handOver(scene: Scene, form: Form): Promise<Finding> {
       took[ending].push(await once(scene, namespace, host, turn, ending));
     }
     noteLoad(finding, await load.stop());
-    finding.note("leaders ended", `${took.SIGKILL.length} killed, ${took.SIGTERM.length} told to`);
+    finding.note("leaders ended", `${took.SIGKILL.length} killed, ${took.SIGTERM.length} stopped`);
     for (const ending of ["SIGKILL", "SIGTERM"] as const) {
-      const name = ending === "SIGKILL" ? "killed" : "told to end";
+      const name = ending === "SIGKILL" ? "killed" : "stopped";
       finding.time(
         `${name}, until all is published, at most`,
         Math.max(...took[ending]),

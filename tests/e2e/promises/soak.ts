@@ -204,7 +204,10 @@ export async function soak(scene: Scene, form: Form, seed = Date.now()): Promise
         ? failure.status !== 503 && !isOfUnknown(failure, weather.outages)
         : !isExcused(failure, weather.kills)
     );
-    finding.note("failed as they may", load.failures.length - wrong.length);
+    finding.note(
+      "failed while their pods or endpoints changed",
+      load.failures.length - wrong.length,
+    );
     finding.count("failed that should not", wrong.length, 0, linesOf(wrong));
     const cut = load.ends.filter(({ at, code }) =>
       code !== GOING_AWAY && !weather.kills.some(({ from, to }) => at >= from && at <= to + SLACK)
