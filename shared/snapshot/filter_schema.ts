@@ -12,7 +12,6 @@ import {
   redirectedPath,
   redirectLocation,
   subrequestMethod,
-  subresponseHeader,
   targetText,
   templateVariable,
 } from "./leaves.ts";
@@ -75,8 +74,12 @@ const EXTERNAL = object({
   signin: Type.Optional(TEMPLATE),
   /** X-Auth-Request-Redirect of the subrequest; missing: the target of the request. */
   requestRedirect: Type.Optional(TEMPLATE),
-  /** Headers of the response that the upstream of the request gets, in place of the client's. */
-  responseHeaders: Type.Optional(Type.Array(formed(subresponseHeader), { minItems: 1 })),
+  /**
+   * Headers of the response that the upstream of the request gets, in place of the client's. Those that
+   * the proxy sets are refused by the controller alone: a kept part of an older configuration may have some,
+   * and a proxy that rejects it would take no further change.
+   */
+  responseHeaders: Type.Optional(Type.Array(formed(changeableHeader), { minItems: 1 })),
   /** Clients get its Set-Cookie whatever the status of the response; missing: not with errors. */
   alwaysSetCookie: Type.Optional(
     Type.Literal(true, { remedy: "remove it: it is true or missing" }),

@@ -8,7 +8,7 @@ import { isLoopMark } from "../loop_mark.ts";
 import { CidrList } from "../net/cidr.ts";
 import { isToken } from "../path/requested_url.ts";
 import { describe } from "./config_check.ts";
-import { isForwardedHeader, isProxyHeader } from "../path/proxy_headers.ts";
+import { isProxyHeader } from "../path/proxy_headers.ts";
 import { isTemplateVariable } from "../path/template_variables.ts";
 
 export type LeafReading =
@@ -135,17 +135,6 @@ export const changeableHeader: Leaf = normalised((text) => {
   return {
     ok: false,
     message: `${describe(text)} is a header that the proxy writes itself`,
-    remedy: "remove it from the filter",
-  };
-});
-
-/** The name of a header that a response to a subrequest may set for the upstream. */
-export const subresponseHeader: Leaf = normalised((text) => {
-  const name = changeableHeader.read(text);
-  if (!name.ok || !isForwardedHeader(name.value)) return name;
-  return {
-    ok: false,
-    message: `${describe(text)} is a header that the proxy sets for every backend`,
     remedy: "remove it from the filter",
   };
 });

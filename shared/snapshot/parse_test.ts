@@ -313,28 +313,6 @@ Deno.test("each error is reported with its place, and rejects the file", async (
       '$.filterSets[0].filters[0].add[1].value: " " is no value of a header',
     ],
     [
-      "filterSets",
-      [{
-        id: "f",
-        filters: [{
-          kind: "access",
-          external: {
-            scheme: "http",
-            authority: [{ kind: "text", text: "auth.test" }],
-            target: [{ kind: "text", text: "/" }],
-            namespace: "test",
-            responseHeaders: ["x-user", "x-request-id", "x.real_ip", "te"],
-          },
-        }],
-      }],
-      '$.filterSets[0].filters[0].external.responseHeaders[1]: "x-request-id" is a header that the ' +
-      "proxy sets for every backend",
-      '$.filterSets[0].filters[0].external.responseHeaders[2]: "x.real_ip" is a header that the ' +
-      "proxy sets for every backend",
-      '$.filterSets[0].filters[0].external.responseHeaders[3]: "te" is a header that the proxy ' +
-      "writes itself",
-    ],
-    [
       "policies",
       [{ id: "p", timeouts: { connect: 0 } }],
       "$.policies[0].timeouts.connect: 0 is not a whole number from 1 to 1000000000",
