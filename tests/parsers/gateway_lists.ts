@@ -260,7 +260,7 @@ export const GATEWAY_PARSERS: readonly Parser[] = [
       "controller/translate/gateway/objects/route_filters.ts readRuleFilters",
       "controller/translate/gateway/objects/route_filters.ts redirectOn",
       "controller/translate/gateway/objects/route_match.ts readMatch",
-      "controller/translate/gateway/served_routes.ts serveRoutes",
+      "controller/translate/gateway/served_routes.ts RoutePlacements.serve",
       "controller/translate/gateway/route_bounds.ts crowdedNamespaces",
     ],
     count: 4096,

@@ -9,12 +9,15 @@ import { type GatewayModel, readGateway } from "./objects/gateway.ts";
 import { type GatewayClassModel, readGatewayClasses } from "./objects/gateway_class.ts";
 import { RouteDemands } from "./route_bounds.ts";
 import { type HttpRouteModel, readHttpRoute } from "./objects/http_route.ts";
+import { RoutePlacements } from "./served_routes.ts";
 
 export class GatewayReaders {
   /** Filters and policies by their content. */
   readonly settings = new RouteSettingsPool();
   /** Sizes of rules. */
   readonly demands = new RouteDemands();
+  /** Routes by their HTTPRoute. */
+  readonly placements = new RoutePlacements(this.settings);
   readonly #gateways = new ObjectCache(readGateway);
   readonly #routes = new ObjectCache(readHttpRoute);
 

@@ -61,7 +61,7 @@ import { type ListenerSetStatus, listenerSetStatuses } from "./objects/listener_
 import type { ParentRef } from "./objects/parent_ref.ts";
 import { ReferenceGrants } from "./objects/reference_grant.ts";
 import { publishedGateways, serveListeners } from "./served_listeners.ts";
-import { type AttachedRoute, broken, type KeptRoute, serveRoutes } from "./served_routes.ts";
+import { type AttachedRoute, broken, type KeptRoute } from "./served_routes.ts";
 
 export type { GatewayPort, GatewayStatus, ListenerStatus } from "./gateway_status.ts";
 
@@ -192,13 +192,7 @@ export function translateGatewayApi(
     listenerSets,
     parts: {
       listeners,
-      ...serveRoutes(
-        attachments.routes,
-        ids,
-        readers.settings,
-        kept,
-        published?.filterSets ?? [],
-      ),
+      ...readers.placements.serve(attachments.routes, ids, kept, published?.filterSets ?? []),
       certificates: [...certificates.values()].sort((a, b) => compareText(a.id, b.id)),
     },
     demands,

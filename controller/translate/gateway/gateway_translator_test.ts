@@ -183,3 +183,32 @@ Deno.test("a Gateway keeps its container port when another one comes first", () 
   assert.equal(listeners.length, 2);
   assert.equal(listeners.find(({ id }) => id === "shop/web/http")?.socket, socket);
 });
+
+Deno.test("routes of HTTPRoutes that have not changed are the very same when others, or statuses, change", () => {
+  const translator = new Translator();
+  const { snapshot: { routes: [a, b] } } = translateWith(translator, BASE);
+  const [gateway] = BASE.gateways as readonly Record<string, unknown>[];
+  const resources = {
+    ...BASE,
+    gateways: [{ ...gateway, status: { listeners: [{ name: "http", attachedRoutes: 2 }] } }],
+    httpRoutes: [...BASE.httpRoutes!, routeTo("c")],
+  };
+  const after = translateWith(translator, resources);
+  assert.equal(after.snapshot.routes.length, 3);
+  assert.equal(after.snapshot.routes[0], a);
+  assert.equal(after.snapshot.routes[1], b);
+  assertAsAnew(after, resources);
+
+  const without = { ...resources, services: BASE.services.slice(1) };
+  const changed = translateWith(translator, without);
+  assert.notEqual(changed.snapshot.routes[0], a);
+  assert.equal(changed.snapshot.routes[1], b);
+  assertAsAnew(changed, without);
+
+  const listeners = [{ name: "other", port: 80, protocol: "HTTP" }];
+  const renamed = {
+    ...resources,
+    gateways: [{ ...gateway, spec: { gatewayClassName: "pingress", listeners } }],
+  };
+  assertAsAnew(translateWith(translator, renamed), renamed);
+});

@@ -84,17 +84,21 @@ function resources(
   };
 }
 
+function optionsOf(bounds: Partial<NamespaceBounds>) {
+  return {
+    ...TRANSLATE_OPTIONS,
+    controllerNames: [],
+    gateway: DEFAULT_GATEWAY_OPTIONS,
+    namespaceBounds: { ...DEFAULT_NAMESPACE_BOUNDS, ...bounds },
+  };
+}
+
 function translated(
   given: Resources,
   bounds: Partial<NamespaceBounds> = {},
   published: Snapshot | null = null,
 ): Translation {
-  return translate(given, published, {
-    ...TRANSLATE_OPTIONS,
-    controllerNames: [],
-    gateway: DEFAULT_GATEWAY_OPTIONS,
-    namespaceBounds: { ...DEFAULT_NAMESPACE_BOUNDS, ...bounds },
-  }, CLOCK);
+  return translate(given, published, optionsOf(bounds), CLOCK);
 }
 
 /** Routes of the snapshot, by the HTTPRoute that they are of. */
@@ -220,15 +224,58 @@ Deno.test("Ingresses and HTTPRoutes of a namespace share its bound", () => {
   equal(accepted(together)["a/route-0"], "NamespaceLimitExceeded");
   // A translator that has translated it without the Ingress comes to the same, and back.
   const translator = new Translator();
-  const options = {
-    ...TRANSLATE_OPTIONS,
-    controllerNames: [],
-    gateway: DEFAULT_GATEWAY_OPTIONS,
-    namespaceBounds: { ...DEFAULT_NAMESPACE_BOUNDS, ...bounds },
-  };
+  const options = optionsOf(bounds);
   for (const ingresses of [[], [ingress], []]) {
     const result = translator.translate(resources(routes, { ingresses }), null, options, CLOCK);
     equal(served(result)["a/route-0"], ingresses.length === 0 ? 4 : undefined);
+  }
+});
+
+Deno.test("a route that grows over the bound and back is served as by a controller that has just started", () => {
+  const of = (size: number, value: string, backend = "web") => ({
+    ...rule(size, [{ name: backend, port: 80 }]),
+    filters: [{
+      type: "RequestHeaderModifier",
+      requestHeaderModifier: { set: [{ name: "x-a", value }] },
+    }],
+  });
+  const small = route("a", 0, { rules: [of(2, "old")] });
+  const large = route("a", 0, { rules: [of(5, "new")] });
+  const other = route("a", 1, { rules: [of(1, "other", "gone")] });
+  const services = resources([]).services;
+  const gone = { metadata: { namespace: "a", name: "gone" }, spec: { ports: [{ port: 80 }] } };
+  const bounds = { routes: 3 };
+  const translator = new Translator();
+  let published: Snapshot | null = null;
+  for (
+    const [changed, all] of [
+      [small, [...services, gone]],
+      [large, [...services, gone]],
+      [large, services],
+      [small, services],
+      [large, [...services, gone]],
+    ] as const
+  ) {
+    const given = resources([changed, other], { services: all });
+    const result: Translation = translator.translate(
+      given,
+      published,
+      optionsOf(bounds),
+      CLOCK,
+    );
+    const anew = translated(given, bounds, published);
+    deepEqual(result.snapshot.routes, anew.snapshot.routes);
+    deepEqual(result.snapshot.filterSets, anew.snapshot.filterSets);
+    deepEqual(result.gateway, anew.gateway);
+    equal(
+      accepted(result)["a/route-0"],
+      changed === small ? "Accepted" : "NamespaceLimitExceeded",
+    );
+    deepEqual(served(result), { "a/route-0": 2, "a/route-1": 1 });
+    const sets = JSON.stringify(result.snapshot.filterSets);
+    const shown = ["old", "other", "new"].filter((value) => sets.includes(`"${value}"`));
+    deepEqual(shown, ["old", "other"]);
+    published = result.snapshot;
   }
 });
 

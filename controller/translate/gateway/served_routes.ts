@@ -11,6 +11,7 @@ import type {
   Route,
 } from "../../../shared/snapshot/types.ts";
 import { compareText } from "../../base/text_order.ts";
+import { isAlike } from "../../kube/likeness.ts";
 import { HTTP_ROUTES } from "../../kube/types.ts";
 import type { RouteSettingsPool } from "../model/route_settings.ts";
 import type { ResolvedBackend } from "./objects/backend_ref.ts";
@@ -52,59 +53,118 @@ export function placeOf(
 
 interface Placed extends PlacedMatch {
   readonly route: Route;
+  readonly filterSet: FilterSet | null;
 }
 
-/** @param ids Of listeners that are served; the others have no routes. */
-export function serveRoutes(
-  attached: readonly AttachedRoute[],
-  ids: ReadonlyMap<ListenerModel, string>,
-  settings: RouteSettingsPool,
-  kept: readonly KeptRoute[] = [],
-  publishedSets: readonly FilterSet[] = [],
-): ServedRoutes {
-  const filterSets = new Map<string, FilterSet>();
-  const placed = [
-    ...attached.flatMap((each) => placedRoutes(each, ids, settings, filterSets)),
-    ...kept.flatMap(({ identity, routes }) =>
-      routes.map((route): Placed => ({
-        ...{ route, identity, match: route.match },
-        ...(placeOf(route.id) ?? { ruleIndex: 0, matchIndex: 0 }),
-      }))
-    ),
-  ];
-  const keptSets = new Set(kept.flatMap(({ routes }) => routes.map(({ filterSet }) => filterSet)));
-  for (const set of publishedSets) if (keptSets.has(set.id)) filterSets.set(set.id, set);
-  placed.sort((a, b) =>
-    compareHosts(a.route.host, b.route.host) || comparePrecedence(a, b) ||
-    compareText(a.route.id, b.route.id)
+/** A listener that is served, as far as routes depend on it. */
+interface Place {
+  readonly id: string;
+  readonly protocol: string;
+  readonly port: number;
+}
+
+/** What the routes of an HTTPRoute are made of, besides itself. */
+interface PlacedInputs {
+  readonly backends: AttachedRoute["backends"];
+  readonly hosts: readonly (readonly [host: string, places: readonly Place[]])[];
+}
+
+interface Remembered extends PlacedInputs {
+  readonly placed: readonly Placed[];
+}
+
+/** Gives the very same routes again for what has not changed: all that follows is made for the others alone. */
+export class RoutePlacements {
+  readonly #settings: RouteSettingsPool;
+  readonly #known = new WeakMap<HttpRouteModel, Remembered>();
+
+  constructor(settings: RouteSettingsPool) {
+    this.#settings = settings;
+  }
+
+  /**
+   * @param ids Of listeners that are served; the others have no routes.
+   * @param publishedSets What kept routes refer to.
+   */
+  serve(
+    attached: readonly AttachedRoute[],
+    ids: ReadonlyMap<ListenerModel, string>,
+    kept: readonly KeptRoute[],
+    publishedSets: readonly FilterSet[],
+  ): ServedRoutes {
+    const places = new Map(Array.from(ids, ([listener, id]) => {
+      const { protocol, port } = listener;
+      return [listener, { id, protocol, port }] as const;
+    }));
+    const placed = [
+      ...attached.flatMap((each) => this.#placed(each, places)),
+      ...keptRoutes(kept, publishedSets),
+    ];
+    placed.sort((a, b) =>
+      compareHosts(a.route.host, b.route.host) || comparePrecedence(a, b) ||
+      compareText(a.route.id, b.route.id)
+    );
+    const filterSets = new Map<string, FilterSet>();
+    for (const { filterSet } of placed) {
+      if (filterSet !== null) filterSets.set(filterSet.id, filterSet);
+    }
+    return {
+      routes: placed.map(({ route }) => route),
+      filterSets: [...filterSets.values()].sort((a, b) => compareText(a.id, b.id)),
+    };
+  }
+
+  #placed(
+    { route, backends, hosts }: AttachedRoute,
+    places: ReadonlyMap<ListenerModel, Place>,
+  ): readonly Placed[] {
+    const inputs: PlacedInputs = {
+      backends,
+      hosts: Array.from(hosts, ([host, listeners]) => [
+        host,
+        [...listeners].flatMap((listener) => places.get(listener) ?? []),
+      ]),
+    };
+    const known = this.#known.get(route);
+    if (
+      known !== undefined && isAlike(known.backends, backends) && isAlike(known.hosts, inputs.hosts)
+    ) return known.placed;
+    const placed = placedRoutes(route, inputs, this.#settings);
+    this.#known.set(route, { ...inputs, placed });
+    return placed;
+  }
+}
+
+function keptRoutes(kept: readonly KeptRoute[], publishedSets: readonly FilterSet[]): Placed[] {
+  if (kept.length === 0) return [];
+  const sets = new Map(publishedSets.map((set) => [set.id, set]));
+  return kept.flatMap(({ identity, routes }) =>
+    routes.map((route): Placed => ({
+      ...{ route, identity, match: route.match },
+      ...(placeOf(route.id) ?? { ruleIndex: 0, matchIndex: 0 }),
+      filterSet: sets.get(route.filterSet ?? "") ?? null,
+    }))
   );
-  return {
-    routes: placed.map(({ route }) => route),
-    filterSets: [...filterSets.values()].sort((a, b) => compareText(a.id, b.id)),
-  };
 }
 
 function placedRoutes(
-  { route, backends, hosts }: AttachedRoute,
-  ids: ReadonlyMap<ListenerModel, string>,
+  route: HttpRouteModel,
+  { backends, hosts }: PlacedInputs,
   settings: RouteSettingsPool,
-  filterSets: Map<string, FilterSet>,
 ): Placed[] {
   const { identity } = route;
   const { ref: { namespace, name }, key } = identity;
   const actions = route.rules.map((rule, i) => actionOf(rule, backends[i]));
-  return [...hosts].flatMap(([host, all]) => {
-    const listeners = [...all].filter((listener) => ids.has(listener));
-    return route.rules.flatMap((rule, ruleIndex) =>
+  return hosts.flatMap(([host, places]) =>
+    route.rules.flatMap((rule, ruleIndex) =>
       rule.matches.flatMap((match, matchIndex) =>
-        variantsOf(rule, listeners).map(({ suffix, listeners }): Placed => {
+        variantsOf(rule, places).map(({ suffix, listeners }): Placed => {
           const filterSet = filterSetOf(rule, listeners[0], match.path, settings);
-          if (filterSet !== null) filterSets.set(filterSet.id, filterSet);
           return {
-            ...{ match, identity, ruleIndex, matchIndex },
+            ...{ match, identity, ruleIndex, matchIndex, filterSet },
             route: {
               id: `${key} ${ruleIndex}.${matchIndex} ${host}${suffix}`,
-              listeners: listeners.map((listener) => ids.get(listener)!).sort(compareText),
+              listeners: listeners.map(({ id }) => id).sort(compareText),
               ...{ host, match, action: actions[ruleIndex] },
               ...(filterSet === null ? {} : { filterSet: filterSet.id }),
               origin: {
@@ -115,21 +175,21 @@ function placedRoutes(
           };
         })
       )
-    );
-  });
+    )
+  );
 }
 
-export interface Variant {
+export interface Variant<T> {
   readonly suffix: string;
   /** At least one. */
-  readonly listeners: readonly ListenerModel[];
+  readonly listeners: readonly T[];
 }
 
 /** A redirect depends on the listener's protocol and port, all else of a rule does not. */
-export function variantsOf(
+export function variantsOf<T extends Pick<ListenerModel, "protocol" | "port">>(
   { fault, filters: { redirect } }: RuleModel,
-  listeners: readonly ListenerModel[],
-): Variant[] {
+  listeners: readonly T[],
+): Variant<T>[] {
   if (listeners.length === 0) return [];
   if (redirect === null || fault !== null) return [{ suffix: "", listeners }];
   const groups = Map.groupBy(listeners, ({ protocol, port }) => ` ${protocol} ${port}`);
@@ -138,7 +198,7 @@ export function variantsOf(
 
 function filterSetOf(
   { fault, time, filters: { filters, redirect } }: RuleModel,
-  listener: ListenerModel,
+  place: Place,
   path: Route["match"]["path"],
   settings: RouteSettingsPool,
 ): FilterSet | null {
@@ -146,7 +206,7 @@ function filterSetOf(
   const all: readonly FilterSpec[] = [
     ...(time === null ? [] : [{ kind: "deadline", time } as const]),
     ...filters,
-    ...(redirect === null ? [] : [redirectOn(redirect, listener, path)]),
+    ...(redirect === null ? [] : [redirectOn(redirect, place, path)]),
   ];
   return settings.of(all, {}).filterSet;
 }
