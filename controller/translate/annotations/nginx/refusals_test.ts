@@ -96,12 +96,14 @@ for (const [what, values, closes] of CASES) {
   });
 }
 
-Deno.test("a backend-protocol that is misspelt is not valid, whatever the Service", () => {
-  const misspelt = annotationsOf({ "backend-protocol": "HTTPPS" });
-  const [{ name, fault }] = readRefusals(misspelt);
-  assert.equal(name, "backend-protocol");
-  assert.match(fault!, /^is not valid /);
-  assert.equal(readProtocolWish(misspelt), null);
+Deno.test("a backend-protocol that is none is not valid, whatever the Service", () => {
+  for (const text of ["HTTPPS", "false", "off", "0"]) {
+    const misspelt = annotationsOf({ "backend-protocol": text });
+    const [{ name, fault }] = readRefusals(misspelt);
+    assert.equal(name, "backend-protocol");
+    assert.match(fault!, /^is not valid /);
+    assert.equal(readProtocolWish(misspelt), null);
+  }
   assert.deepEqual(readRefusals(annotationsOf({ "backend-protocol": "grpcs" })), []);
   assert.deepEqual(readProtocolWish(annotationsOf({ "backend-protocol": "" }))?.protocols, [
     "http",

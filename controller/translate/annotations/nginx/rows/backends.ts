@@ -32,7 +32,11 @@ export const BACKENDS = {
   "backend-protocol": row({
     ...SECURE,
     risk: "Low",
-    value: oneOf(["HTTP", "HTTPS", "GRPC", "GRPCS", "AUTO_HTTP", "FCGI"], { ignoreCase: true }),
+    // No word turns it off: what is no protocol may have been meant for one with TLS.
+    value: {
+      ...oneOf(["HTTP", "HTTPS", "GRPC", "GRPCS", "AUTO_HTTP", "FCGI"], { ignoreCase: true }),
+      hasOff: false,
+    },
     verdict: differs(
       "AUTO_HTTP and FCGI close the paths, as do HTTP and GRPC for a Service whose appProtocol says TLS; " +
         "with HTTPS, the backend may choose HTTP/2",
