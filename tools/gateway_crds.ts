@@ -5,7 +5,13 @@
  * https://gateway-api.sigs.k8s.io/concepts/versioning/
  */
 import { asList, asObject, fieldOf, isAbsent, quote, showSome } from "../controller/base/json.ts";
-import { GATEWAY_API, GATEWAY_CLASSES, GATEWAYS, HTTP_ROUTES } from "../controller/kube/types.ts";
+import {
+  BUNDLE_VERSION,
+  GATEWAY_API,
+  GATEWAY_CLASSES,
+  GATEWAYS,
+  HTTP_ROUTES,
+} from "../controller/kube/types.ts";
 import type { KubeObject } from "../controller/kube/types.ts";
 import { isSupportedBundle } from "../controller/outputs/gateway_status/class_status.ts";
 
@@ -18,7 +24,6 @@ export const CRD_MANAGER = "pingress-deploy";
 
 export const CRD_KIND = "CustomResourceDefinition";
 
-const VERSION = `${GATEWAY_API}/bundle-version`;
 const CHANNEL = `${GATEWAY_API}/channel`;
 const STANDARD = "standard";
 
@@ -45,7 +50,7 @@ export function readBundle(
 ): CrdBundle | { readonly fault: string } {
   const present = objects.filter((object) => !isAbsent(object));
   if (present.length === 0) return { fault: "it has no objects" };
-  const version = annotationOf(present[0], VERSION);
+  const version = annotationOf(present[0], BUNDLE_VERSION);
   for (const object of present) {
     const fault = objectFault(object) ?? annotationFault(object, version);
     if (fault !== null) return { fault: `${titleOf(object)}: ${fault}` };
@@ -53,7 +58,7 @@ export function readBundle(
   const bundle = { version: String(version), objects: present as KubeObject[] };
   if (!isSupportedBundle(bundle.version)) {
     return {
-      fault: `${titleOf(present[0])}: the annotation ${VERSION} is ${quote(version)}, and ` +
+      fault: `${titleOf(present[0])}: the annotation ${BUNDLE_VERSION} is ${quote(version)}, and ` +
         "v1.0 to v1.6 are supported",
     };
   }
@@ -99,9 +104,9 @@ function objectFault(object: unknown): string | null {
 }
 
 function annotationFault(object: unknown, version: unknown): string | null {
-  const [own, channel] = [annotationOf(object, VERSION), annotationOf(object, CHANNEL)];
-  if (typeof own !== "string") return `the annotation ${VERSION} is missing`;
-  if (own !== version) return unlike(`the annotation ${VERSION}`, own, String(version));
+  const [own, channel] = [annotationOf(object, BUNDLE_VERSION), annotationOf(object, CHANNEL)];
+  if (typeof own !== "string") return `the annotation ${BUNDLE_VERSION} is missing`;
+  if (own !== version) return unlike(`the annotation ${BUNDLE_VERSION}`, own, String(version));
   return channel === STANDARD ? null : unlike(`the annotation ${CHANNEL}`, channel, STANDARD);
 }
 
@@ -140,7 +145,7 @@ export function planCrds(bundle: CrdBundle, standing: readonly KubeObject[]): Cr
       remedy: "Keep the CRDs that are there: use --gateway instead of --gateway-crds",
     };
   }
-  const present = new Map(own.map((crd) => [crd.metadata.name, annotationOf(crd, VERSION)]));
+  const present = new Map(own.map((crd) => [crd.metadata.name, annotationOf(crd, BUNDLE_VERSION)]));
   const differing = crdsOf(bundle).filter(({ metadata: { name } }) =>
     present.get(name) !== bundle.version
   );
@@ -162,7 +167,7 @@ export function planCrds(bundle: CrdBundle, standing: readonly KubeObject[]): Cr
 
 /** Why a CRD must stay as it is; null where it may be replaced. */
 function standingFault(crd: KubeObject, wanted: string): string | null {
-  const [version, channel] = [annotationOf(crd, VERSION), annotationOf(crd, CHANNEL)];
+  const [version, channel] = [annotationOf(crd, BUNDLE_VERSION), annotationOf(crd, CHANNEL)];
   if (channel !== STANDARD) {
     return `${titleOf(crd)} is of the channel ${quote(channel)}, not of ${STANDARD}`;
   }

@@ -285,6 +285,7 @@ export const GATEWAY_PARSERS: readonly Parser[] = [
   listParser({
     name: "published HTTPRoutes of a namespace beyond its bounds",
     functions: [
+      "controller/translate/gateway/route_attachments.ts RouteAttachments.keep",
       "controller/translate/gateway/route_bounds.ts refusedRoutes",
       "controller/translate/gateway/served_routes.ts placeOf",
       "controller/translate/model/backend_ref.ts serviceOf",

@@ -1,0 +1,207 @@
+/**
+ * Attachment of all routes. In: HTTPRoutes, the Gateways and ListenerSets that they may name, grants, and what
+ * is known of Services. Out: for each route the listeners and hosts that it attaches to, its backends as they
+ * may be reached, and its conditions; for each listener the number of its routes.
+ */
+import type { Action, Route } from "../../../shared/snapshot/types.ts";
+import { type Identity, keyOf } from "../../base/identity.ts";
+import { GATEWAY_API, GATEWAYS, HTTP_ROUTES, SERVICES } from "../../kube/types.ts";
+import { serviceOf } from "../model/backend_ref.ts";
+import {
+  attach,
+  type AttachingRoute,
+  type Attachment,
+  type NamespaceLabels,
+} from "./attachment.ts";
+import {
+  type BackendModel,
+  resolveBackend,
+  type ResolvedBackend,
+  type ServicePorts,
+  type ServiceUpstreams,
+} from "./objects/backend_ref.ts";
+import type { BackendTlsPolicies } from "./objects/backend_tls_policy.ts";
+import type { Condition } from "./objects/condition.ts";
+import type { GatewayModel } from "./objects/gateway.ts";
+import { type HttpRouteModel, resolvedRefsOf, rulesConditions } from "./objects/http_route.ts";
+import { HTTP_ROUTE, type ListenerModel } from "./objects/listener.ts";
+import type { ListenerSetStatus } from "./objects/listener_set.ts";
+import type { ParentRef } from "./objects/parent_ref.ts";
+import type { ReferenceGrants } from "./objects/reference_grant.ts";
+import type { DemandingRoute } from "./route_bounds.ts";
+import { type AttachedRoute, broken, type KeptRoute } from "./served_routes.ts";
+
+/** What is known of Services, and of the namespaces of routes. */
+export interface AttachmentContext {
+  readonly services: ServicePorts;
+  readonly upstreams: ServiceUpstreams;
+  readonly namespaces: NamespaceLabels;
+}
+
+export interface RouteStatus {
+  readonly identity: Identity;
+  readonly generation: number;
+  /** One for each parent of ours, in the order of the object. */
+  readonly parents: readonly ParentStatus[];
+}
+
+export interface ParentStatus {
+  /** As the route has it. */
+  readonly parentRef: unknown;
+  /** Its place in `spec.parentRefs`. */
+  readonly index: number;
+  readonly conditions: readonly Condition[];
+}
+
+/** A route that has a parent of ours. */
+export interface RouteParents extends DemandingRoute {
+  readonly parents: readonly { readonly parent: ParentRef; readonly attachment: Attachment }[];
+  /** Whether it attaches to a listener. */
+  readonly isServed: boolean;
+}
+
+/** Which routes attach to which listeners. */
+export class RouteAttachments {
+  /** Those that are accepted. */
+  readonly routes: AttachedRoute[] = [];
+  readonly #gateways: ReadonlyMap<string, GatewayModel>;
+  readonly #listenerSets: ReadonlyMap<string, ListenerSetStatus>;
+  readonly #grants: ReferenceGrants;
+  readonly #policies: BackendTlsPolicies;
+  readonly #context: AttachmentContext;
+  readonly #counts = new Map<ListenerModel, Set<HttpRouteModel>>();
+
+  constructor(
+    gateways: readonly GatewayModel[],
+    listenerSets: readonly ListenerSetStatus[],
+    grants: ReferenceGrants,
+    policies: BackendTlsPolicies,
+    context: AttachmentContext,
+  ) {
+    this.#gateways = new Map(gateways.map((gateway) => [gateway.identity.key, gateway]));
+    this.#listenerSets = new Map(listenerSets.map((each) => [each.identity.key, each]));
+    this.#grants = grants;
+    this.#policies = policies;
+    this.#context = context;
+  }
+
+  /** Routes that are accepted on a listener, whether or not they are served. */
+  count(listener: ListenerModel): number {
+    return this.#counts.get(listener)?.size ?? 0;
+  }
+
+  /** Null for a route without a parent of ours. */
+  attach(route: HttpRouteModel): RouteParents | null {
+    const attaching = { ...route, kind: HTTP_ROUTE, namespace: route.identity.ref.namespace };
+    const parents = route.parents.flatMap((parent) => {
+      const attachment = this.#attach(parent, attaching);
+      return attachment === null ? [] : { parent, attachment };
+    });
+    if (parents.length === 0) return null;
+    const listeners = parents.flatMap(({ attachment }) =>
+      attachment.ok ? attachment.listeners : []
+    );
+    const hosts = new Map<string, Set<ListenerModel>>();
+    for (const { listener, hostnames } of listeners) {
+      for (const hostname of hostnames) {
+        const host = hostname ?? "*";
+        hosts.set(host, (hosts.get(host) ?? new Set()).add(listener));
+      }
+    }
+    return { route, parents, hosts, isServed: listeners.length > 0 };
+  }
+
+  /** @param refusal Why it is not served as it is written, though it attaches; null where it is. */
+  settle(
+    { route, parents, hosts, isServed }: RouteParents,
+    refusal: Condition | null,
+  ): RouteStatus {
+    const { identity, generation } = route;
+    const rules = refusal === null ? rulesConditions(route) : [refusal];
+    const isAccepted = rules.some(({ type, status }) => type === "Accepted" && status === "True");
+    const isTaken = isServed && refusal === null;
+    const backends = route.rules.map((rule) => this.#resolve(rule, identity, isTaken));
+    for (const { attachment } of isAccepted ? parents : []) {
+      for (const { listener } of attachment.ok ? attachment.listeners : []) {
+        this.#counts.set(listener, (this.#counts.get(listener) ?? new Set()).add(route));
+      }
+    }
+    // Rules that are all refused stay too, and reply 500: their requests must not go elsewhere.
+    if (isTaken) this.routes.push({ route, backends, hosts });
+    const resolved = resolvedRefsOf(backends);
+    return {
+      ...{ identity, generation },
+      parents: parents.map(({ parent, attachment }) => ({
+        parentRef: parent.written,
+        index: parent.index,
+        conditions: [...acceptedOf(attachment, rules), resolved],
+      })),
+    };
+  }
+
+  /** What was published of a route, on the listeners that it attaches to, with backends that it may have now. */
+  keep(
+    { route: { identity }, hosts }: RouteParents,
+    published: readonly Route[],
+    ids: ReadonlyMap<ListenerModel, string>,
+  ): KeptRoute {
+    const routes = published.flatMap((route): Route[] => {
+      const open = new Set([...hosts.get(route.host) ?? []].map((listener) => ids.get(listener)));
+      const listeners = (route.listeners ?? []).filter((id) => open.has(id));
+      const action = this.#permitted(route.action, identity);
+      return listeners.length === 0 ? [] : [{ ...route, listeners, action }];
+    });
+    return { identity, routes };
+  }
+
+  /** A grant may have been taken away since. */
+  #permitted(action: Action, { ref: { namespace } }: Identity): Action {
+    if (action.kind !== "forward") return action;
+    const backends = action.backends.map((backend) => {
+      const service = serviceOf(backend.upstream);
+      if (service === null) return backend;
+      const model = {
+        ...{ field: "its published backend", weight: 1, port: service.port },
+        reference: { group: "", kind: SERVICES.kind, ...service },
+      };
+      const { fault, refusal } = this.#resolveOne(model, namespace, this.#context.upstreams);
+      const reason = fault?.message ?? refusal;
+      return reason === null ? backend : { ...backend, fault: reason };
+    });
+    const [{ fault }] = backends;
+    return backends.length === 1 && fault !== undefined ? broken(fault) : { ...action, backends };
+  }
+
+  /** Null for a parent that is none of ours. */
+  #attach(parent: ParentRef, route: AttachingRoute): Attachment | null {
+    if (parent.kind !== GATEWAYS.kind) {
+      const refused = this.#listenerSets.get(keyOf(parent));
+      return refused === undefined ? null : { ok: false, condition: refused.ofRoutes };
+    }
+    const gateway = this.#gateways.get(keyOf(parent));
+    return gateway === undefined ? null : attach(parent, gateway, route, this.#context.namespaces);
+  }
+
+  #resolve(
+    { backends, fault }: HttpRouteModel["rules"][number],
+    { ref: { namespace } }: Identity,
+    isServed: boolean,
+  ): readonly ResolvedBackend[] {
+    const needed = isServed && fault === null ? this.#context.upstreams : null;
+    return backends.map((each) => this.#resolveOne(each, namespace, needed));
+  }
+
+  #resolveOne(
+    backend: BackendModel,
+    namespace: string,
+    needed: ServiceUpstreams | null,
+  ): ResolvedBackend {
+    const from = { group: GATEWAY_API, kind: HTTP_ROUTES.kind, namespace };
+    const { services } = this.#context;
+    return resolveBackend(backend, from, this.#grants, services, this.#policies, needed);
+  }
+}
+
+function acceptedOf(attachment: Attachment, rules: readonly Condition[]): readonly Condition[] {
+  return attachment.ok ? rules : [attachment.condition];
+}
