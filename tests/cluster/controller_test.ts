@@ -33,9 +33,15 @@ clusterTest("an Ingress becomes a configuration, proxies, and nothing else", asy
   const kubeSystem = await cluster.get("v1", "Namespace", "kube-system");
   assert.equal(snapshot.version.epoch, kubeSystem!.metadata.uid);
   assert.deepEqual(Object.keys(snapshot.version.seen).sort(), [
+    "BackendTLSPolicy",
     "EndpointSlice",
+    "Gateway",
+    "GatewayClass",
+    "HTTPRoute",
     "Ingress",
     "IngressClass",
+    "ListenerSet",
+    "ReferenceGrant",
     "Secret",
     "Service",
   ]);

@@ -123,7 +123,7 @@ clusterTest(
   "a cluster is linted with the rights of overlays/lint, and no Secret is read",
   async (cluster) => {
     const namespace = await cluster.newNamespace();
-    const tls = [{ hosts: ["same.example.com"], secretName: "same-tls" }];
+    const tls = [{ hosts: [`same.${namespace}.example.com`], secretName: "same-tls" }];
     await serve(cluster, namespace, "same", {}, { tls });
     await serve(cluster, namespace, "broken", { "server-snippet": "return 200 s3cr3t;" });
     await cluster.apply({
