@@ -77,7 +77,7 @@ async function settled(controller: ControllerProcess): Promise<void> {
     );
     const isRun = (job: string) =>
       lines.some((line) => line.startsWith(`pingress_controller_job_runs_total{job="${job}"`));
-    return waiting.length === 4 && waiting.every((line) => line.endsWith(" 0")) &&
+    return waiting.length === 5 && waiting.every((line) => line.endsWith(" 0")) &&
       ["publish", "workload", "cleanup"].every(isRun);
   }, ALL_WRITTEN);
 }
