@@ -1,8 +1,7 @@
 /**
- * Services that Ingresses name and no file has. In: the objects of a folder, and the Services that
- * authenticate requests. Out: a Service for each,
- * with the ports that are named, so that the translation judges the Ingresses alone: without the
- * Service, ingress-nginx answers 503 as well.
+ * Services that are named and that no file has. In: the objects of a folder, and Services that others than
+ * Ingresses name. Out: a Service for each, with the ports that are named, so that the translation judges
+ * what names them alone: without the Service, ingress-nginx answers 503 as well.
  */
 import { asList, asText, fieldOf } from "../../controller/base/json.ts";
 import type { Resources, Service } from "../../controller/kube/resources.ts";
@@ -13,9 +12,10 @@ export interface AssumedServices {
   readonly names: readonly string[];
 }
 
+/** @param others That authenticate requests, or are backends of HTTPRoutes. */
 export function assumedServices(
-  resources: Resources,
-  authenticators: readonly { namespace: string; name: string; port: number }[] = [],
+  resources: Pick<Resources, "ingresses" | "services">,
+  others: readonly { namespace: string; name: string; port: number }[] = [],
 ): AssumedServices {
   const there = new Set(
     resources.services.map(({ metadata }) => `${metadata?.namespace}/${metadata?.name}`),
@@ -38,7 +38,7 @@ export function assumedServices(
       else if (named !== null) own.set(named, { name: named, port: 60_000 + own.size });
     }
   }
-  for (const { namespace, name, port } of authenticators) {
+  for (const { namespace, name, port } of others) {
     const key = `${namespace}/${name}`;
     if (there.has(key)) continue;
     const own = ports.get(key) ?? new Map();

@@ -4,7 +4,7 @@
  * rule; and what is not checked: objects of other controllers, and Secrets and ConfigMaps that are
  * in no file. Pure.
  */
-import type { Resources, Service } from "../../controller/kube/resources.ts";
+import type { Resources } from "../../controller/kube/resources.ts";
 import { CONFIG_MAPS, SECRETS } from "../../controller/kube/types.ts";
 import type { ConditionProblem } from "../../controller/problems/gateway/condition_problems.ts";
 import {
@@ -16,6 +16,7 @@ import { withAssumedObjects } from "../../dev/gateway/assumed_objects.ts";
 import { gatewayProblems } from "../../dev/gateway/gateway_problems.ts";
 import { backendsOfRoutes } from "../../dev/gateway/route_backends.ts";
 import { formatObject, type Problem } from "../../shared/problem.ts";
+import { assumedServices } from "./assumed_services.ts";
 import {
   byVerdict,
   type Finding,
@@ -78,7 +79,10 @@ function problemsOf(written: Resources, clock: Clock): ConditionProblem[] {
   const resources = withAssumedObjects({
     ...written,
     ingresses: [],
-    services: [...written.services, ...assumedBackends(written)],
+    services: [
+      ...written.services,
+      ...assumedServices({ ...written, ingresses: [] }, backendsOfRoutes(written)).services,
+    ],
   });
   const { gateway } = new Translator().translate(resources, null, {
     ...{ ingressClasses: [], controllerNames: [], watchIngressWithoutClass: false },
@@ -89,24 +93,6 @@ function problemsOf(written: Resources, clock: Clock): ConditionProblem[] {
     version: { epoch: "file", seen: {} },
   }, clock);
   return gateway === null ? [] : gatewayProblems(resources, gateway);
-}
-
-function assumedBackends(resources: Resources): Service[] {
-  const written = new Set(
-    resources.services.map(({ metadata }) => `${metadata?.namespace}/${metadata?.name}`),
-  );
-  const named = Map.groupBy(
-    backendsOfRoutes(resources),
-    ({ namespace, name }) => `${namespace}/${name}`,
-  );
-  return [...named].filter(([key]) => !written.has(key)).map(([key, backends]): Service => {
-    const [namespace, name] = key.split("/");
-    const ports = [...new Set(backends.map(({ port }) => port))];
-    return {
-      metadata: { namespace, name },
-      spec: { ports: ports.map((port) => ({ name: `p${port}`, port })) },
-    };
-  });
 }
 
 /** Kinds that may be in the cluster alone. */

@@ -1,7 +1,8 @@
 /**
  * Translation that one object cannot stop. In: what `translate` takes. Out: what it gives; where it
- * fails on an object, that one alone is left out, its published configuration stays active, and a problem says
- * so. `translate` is not known to throw, and this is why nobody has to trust that.
+ * fails on an Ingress, that one alone is left out, its published configuration stays active, and a problem
+ * says so; where it fails on a Gateway or route that is served, all Gateways stay as they are published.
+ * `translate` is not known to throw, and this is why nobody has to trust that.
  */
 import { formatObject, type ObjectRef, type Problem } from "../../shared/problem.ts";
 import type { Snapshot } from "../../shared/snapshot/types.ts";

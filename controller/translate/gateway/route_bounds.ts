@@ -116,11 +116,14 @@ export function refusedRoutes(
     const total = totals.get(namespace)!;
     const more = plus(demands.of(each), had, -1);
     const bound = boundOver(plus(total, more), bounds, more);
-    if (bound === null) totals.set(namespace, plus(total, more));
-    else {refused.set(route, {
-        condition: limitExceeded(namespace, bound, bounds, published),
-        published,
-      });}
+    if (bound === null) {
+      totals.set(namespace, plus(total, more));
+      continue;
+    }
+    refused.set(route, {
+      condition: limitExceeded(namespace, bound, bounds, published),
+      published,
+    });
   }
   return refused;
 }
