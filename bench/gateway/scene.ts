@@ -2,7 +2,6 @@
  * A Gateway under measurement. In: a cluster. Out: a controller and a proxy as processes, a backend, routes of the
  * Gateway, and what clients and the API server see of them.
  */
-import { GATEWAY_CONTROLLER } from "../../controller/translate/gateway/objects/gateway_class.ts";
 import type { KubeObject } from "../../tests/cluster/support/api_client.ts";
 import type { TestCluster } from "../../tests/cluster/support/cluster.ts";
 import { ControllerScene } from "../../tests/cluster/support/controller_scene.ts";
@@ -18,6 +17,11 @@ import type { ProxyProcess } from "../../tests/support/proxy_process.ts";
 import { type Counters, readCounters } from "../controller/counters.ts";
 import { inParallel } from "../controller/population.ts";
 import { cpuTime } from "../controller/process_usage.ts";
+import {
+  gatewayClass,
+  gatewayOf,
+  httpListeners,
+} from "../../tests/cluster/support/gateway_objects.ts";
 
 const NAME = "bench";
 
@@ -70,22 +74,9 @@ export class GatewayBenchScene implements AsyncDisposable {
         ports: [{ port: backend.port }],
         endpoints: [{ addresses: [ownAddress()] }],
       },
-      {
-        apiVersion: V1,
-        kind: "Gateway",
-        metadata: { name: NAME },
-        spec: {
-          gatewayClassName: NAME,
-          listeners: [{ name: "http", port: 80, protocol: "HTTP" }],
-        },
-      },
+      gatewayOf(httpListeners(), { name: NAME, className: NAME }),
     ] as KubeObject[], { namespace: scene.app });
-    await cluster.apply({
-      apiVersion: V1,
-      kind: "GatewayClass",
-      metadata: { name: NAME },
-      spec: { controllerName: GATEWAY_CONTROLLER },
-    });
+    await cluster.apply(gatewayClass(NAME));
     const proxy = await startStreamedProxy(scene, {
       credentials: {
         token: await cluster.writeFile(await readyProxy(scene, "proxy-a", "10.0.0.1")),

@@ -3,7 +3,11 @@ import { silentLogger } from "../../shared/log.ts";
 import type { KubeSecret, Resources } from "../kube/resources.ts";
 import type { WatchedKind } from "./replica_catch_up.ts";
 import { Reconciler, type Reconciliation } from "./reconciler.ts";
-import { DEFAULT_GATEWAY_OPTIONS } from "../translate/gateway/gateway_translator.ts";
+import type { Translate } from "./quarantine.ts";
+import {
+  DEFAULT_GATEWAY_OPTIONS,
+  type GatewayOptions,
+} from "../translate/gateway/gateway_translator.ts";
 import { Translator } from "../translate/translator.ts";
 import { TRANSLATE_OPTIONS } from "../../tests/support/translate_options.ts";
 
@@ -43,9 +47,27 @@ const RESOURCES: Resources = {
   secrets: [SECRET],
 };
 
+/** Of a reconciler that publishes nothing, without waiting. */
+function reconcilerOptions(gateway: GatewayOptions | null) {
+  const translator = new Translator();
+  return {
+    epoch: "uid",
+    parameters: null,
+    isSynced: () => true,
+    resources: () => RESOURCES,
+    published: () => ({ snapshot: null, version: null, digest: null }),
+    translate: (...inputs: Parameters<Translate>) => translator.translate(...inputs),
+    translateOptions: { ...TRANSLATE_OPTIONS, controllerNames: [], gateway },
+    clock: Date.now,
+    gatherTime: 0,
+    gatherLimit: 0,
+    log: silentLogger,
+    onResult: (_: Reconciliation) => {},
+  };
+}
+
 /** A reconciler of kinds that can be listed anew or not. */
 function confirming(areOthersListed: boolean, areGatewaysListed: boolean): Reconciler {
-  const translator = new Translator();
   const kind = (kind: string, isListed: boolean, isOfGateways: boolean): WatchedKind => ({
     ...still(kind),
     isOfGateways,
@@ -59,7 +81,7 @@ function confirming(areOthersListed: boolean, areGatewaysListed: boolean): Recon
   });
   const secrets = kind("Secret", true, false);
   return new Reconciler({
-    epoch: "uid",
+    ...reconcilerOptions(DEFAULT_GATEWAY_OPTIONS),
     kinds: [
       kind("Ingress", areOthersListed, false),
       kind("Gateway", true, true),
@@ -69,21 +91,6 @@ function confirming(areOthersListed: boolean, areGatewaysListed: boolean): Recon
       objects: { ...secrets, want: () => {}, settled: () => Promise.resolve(true) },
       references: () => new Set(),
     },
-    parameters: null,
-    isSynced: () => true,
-    resources: () => RESOURCES,
-    published: () => ({ snapshot: null, version: null, digest: null }),
-    translate: (...inputs) => translator.translate(...inputs),
-    translateOptions: {
-      ...TRANSLATE_OPTIONS,
-      controllerNames: [],
-      gateway: DEFAULT_GATEWAY_OPTIONS,
-    },
-    clock: Date.now,
-    gatherTime: 0,
-    gatherLimit: 0,
-    log: silentLogger,
-    onResult: () => {},
   });
 }
 
@@ -100,33 +107,20 @@ Deno.test("a loss of Ingresses is confirmed although Gateway API cannot be liste
 });
 
 Deno.test("an expiring certificate is reported, although no object changes", async () => {
-  const translator = new Translator();
   const results: Reconciliation[] = [];
   const reasons = () => results.at(-1)?.problems.map(({ reason }) => reason) ?? [];
   let now = Date.parse("2119-12-31T00:00:00Z");
   let wake = () => {};
   const next = () => new Promise<void>((resolve) => wake = resolve);
   const reconciler = new Reconciler({
-    epoch: "uid",
+    ...reconcilerOptions(null),
     kinds: [still("Ingress")],
     secrets: {
       objects: { ...still("Secret"), want: () => {}, settled: () => Promise.resolve(true) },
       references: () => new Set(["default/web"]),
     },
-    parameters: null,
-    isSynced: () => true,
-    resources: () => RESOURCES,
-    published: () => ({ snapshot: null, version: null, digest: null }),
-    translate: (...inputs) => translator.translate(...inputs),
-    translateOptions: {
-      ...TRANSLATE_OPTIONS,
-      controllerNames: [],
-    },
     clock: () => now,
-    gatherTime: 0,
-    gatherLimit: 0,
     reviewInterval: 1,
-    log: silentLogger,
     onResult(result) {
       results.push(result);
       wake();

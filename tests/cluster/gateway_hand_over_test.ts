@@ -1,6 +1,5 @@
 /** Status of Gateways while the controller's leader is replaced, with real proxies. */
 import { deepEqual, equal } from "node:assert/strict";
-import { GATEWAY_CONTROLLER } from "../../controller/translate/gateway/objects/gateway_class.ts";
 import type { TestCluster } from "./support/cluster.ts";
 import { clusterTest } from "./support/cluster_case.ts";
 import { eventually } from "./support/condition.ts";
@@ -15,6 +14,7 @@ import { streamPort, streamTrust } from "./support/stream_scene.ts";
 import { startStreamedProxy } from "./support/streamed_proxy.ts";
 import { freeRange } from "../support/gateway_listeners.ts";
 import type { ProxyProcess } from "../support/proxy_process.ts";
+import { gatewayClass, gatewayOf, httpListeners } from "./support/gateway_objects.ts";
 
 /** Milliseconds: a lease runs out, proxies are behind for ten seconds, and the machine is busy. */
 const PATIENCE = 90_000;
@@ -84,12 +84,7 @@ class HandOverScene implements AsyncDisposable {
       });
       proxies.push(stack.use(proxy));
     }
-    await cluster.apply({
-      apiVersion: V1,
-      kind: "GatewayClass",
-      metadata: { name: "pingress" },
-      spec: { controllerName: GATEWAY_CONTROLLER },
-    });
+    await cluster.apply(gatewayClass());
     const result = new HandOverScene(cluster, scene, [first, second], proxies, stack.move());
     await result.listeners(80);
     return result;
@@ -97,15 +92,9 @@ class HandOverScene implements AsyncDisposable {
 
   /** HTTP on these ports: a generation of the Gateway each time. */
   async listeners(...ports: readonly number[]): Promise<void> {
-    const [{ metadata }] = await this.cluster.apply<Live>({
-      apiVersion: V1,
-      kind: "Gateway",
-      metadata: { name: "web" },
-      spec: {
-        gatewayClassName: "pingress",
-        listeners: ports.map((port) => ({ name: `http-${port}`, port, protocol: "HTTP" })),
-      },
-    }, { namespace: this.#scene.app });
+    const [{ metadata }] = await this.cluster.apply<Live>(gatewayOf(httpListeners(...ports)), {
+      namespace: this.#scene.app,
+    });
     this.#generation = Number(metadata.generation);
   }
 

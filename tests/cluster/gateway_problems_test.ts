@@ -1,12 +1,12 @@
 /** Problems of Gateway API: on the admin port, in metrics and in the log, until they are solved. */
 import assert from "node:assert/strict";
-import { GATEWAY_CONTROLLER } from "../../controller/translate/gateway/objects/gateway_class.ts";
 import { clusterTest } from "./support/cluster_case.ts";
 import { eventually } from "./support/condition.ts";
 import { ControllerScene } from "./support/controller_scene.ts";
 import { installGatewayCrds } from "./support/gateway_crds.ts";
 import { V1 } from "./support/gateway_status_scene.ts";
 import { ownEvents } from "./support/own_events.ts";
+import { gatewayClass } from "./support/gateway_objects.ts";
 
 interface Row {
   readonly object: string;
@@ -40,12 +40,7 @@ clusterTest(
         spec: { parentRefs: [{ name: "elsewhere" }, { name: "web" }], rules },
       }, { namespace: app });
     const http = { name: "http", port: 80, protocol: "HTTP" };
-    await cluster.apply({
-      apiVersion: V1,
-      kind: "GatewayClass",
-      metadata: { name: "pingress" },
-      spec: { controllerName: GATEWAY_CONTROLLER },
-    });
+    await cluster.apply(gatewayClass());
     await scene.service("web");
     const tls = { certificateRefs: [{ name: "missing" }] };
     await gateway([http, { name: "https", port: 443, protocol: "HTTPS", tls }], {

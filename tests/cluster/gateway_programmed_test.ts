@@ -1,6 +1,5 @@
 /** When Gateways are programmed, with proxies that are connected to two replicas of the controller. */
 import { deepEqual, equal, ok } from "node:assert/strict";
-import { GATEWAY_CONTROLLER } from "../../controller/translate/gateway/objects/gateway_class.ts";
 import { clusterTest } from "./support/cluster_case.ts";
 import { eventually } from "./support/condition.ts";
 import type { ControllerProcess } from "./support/controller_process.ts";
@@ -12,6 +11,7 @@ import { type Condition, type LiveStatus, shown, V1 } from "./support/gateway_st
 import type { KubeObject } from "./support/api_client.ts";
 import { connectProxy, streamTrust } from "./support/stream_scene.ts";
 import { StreamClient } from "../support/stream_client.ts";
+import { gatewayClass, gatewayOf, httpListeners } from "./support/gateway_objects.ts";
 
 type Live = KubeObject & { readonly status?: LiveStatus };
 
@@ -46,21 +46,8 @@ clusterTest(
     await using a = await connectProxy(scene, { token: tokenA }, first);
     await using b = await connectProxy(scene, { token: tokenB, acknowledges: false }, second);
     const listeners = async (...ports: readonly number[]) =>
-      await cluster.apply({
-        apiVersion: V1,
-        kind: "Gateway",
-        metadata: { name: "web" },
-        spec: {
-          gatewayClassName: "pingress",
-          listeners: ports.map((port) => ({ name: `http-${port}`, port, protocol: "HTTP" })),
-        },
-      }, { namespace: scene.app });
-    await cluster.apply({
-      apiVersion: V1,
-      kind: "GatewayClass",
-      metadata: { name: "pingress" },
-      spec: { controllerName: GATEWAY_CONTROLLER },
-    });
+      await cluster.apply(gatewayOf(httpListeners(...ports)), { namespace: scene.app });
+    await cluster.apply(gatewayClass());
     await listeners(80);
     const conditions = async (): Promise<readonly Condition[]> =>
       (await cluster.get<Live>(V1, "Gateway", "web", scene.app))?.status?.conditions ?? [];
@@ -149,22 +136,11 @@ clusterTest(
       ...{ group: "", kind: "ConfigMap" },
       ...{ name: "parameters", namespace: scene.system },
     };
-    await cluster.apply({
-      apiVersion: V1,
-      kind: "GatewayClass",
-      metadata: { name: "parametrised" },
-      spec: { controllerName: GATEWAY_CONTROLLER, parametersRef },
-    });
+    await cluster.apply(gatewayClass("parametrised", { parametersRef }));
     const gateway = (name: string) =>
-      cluster.apply({
-        apiVersion: V1,
-        kind: "Gateway",
-        metadata: { name },
-        spec: {
-          gatewayClassName: "parametrised",
-          listeners: [{ name: "http", port: 80, protocol: "HTTP" }],
-        },
-      }, { namespace: scene.app });
+      cluster.apply(gatewayOf(httpListeners(), { name, className: "parametrised" }), {
+        namespace: scene.app,
+      });
     await gateway("web");
     const shows = async (name: string, type: string, wanted: string, says = "") =>
       await eventually(`${name}: ${wanted} ${says}`, async () => {

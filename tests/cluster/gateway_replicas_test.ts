@@ -3,7 +3,6 @@
  * go. Published routes of Gateways are never older than before, and Ingresses do not wait for them.
  */
 import assert from "node:assert/strict";
-import { GATEWAY_CONTROLLER } from "../../controller/translate/gateway/objects/gateway_class.ts";
 import { compareVersions } from "../../shared/snapshot/version_order.ts";
 import type { SnapshotVersion } from "../../shared/snapshot/types.ts";
 import { clusterTest } from "./support/cluster_case.ts";
@@ -16,6 +15,7 @@ import { applyOfCrd, gatewayCrd, installCrd, removeCrd } from "./support/gateway
 import { V1 } from "./support/gateway_status_scene.ts";
 import { type Replica, Replicas } from "./support/replicas.ts";
 import { connectProxy } from "./support/stream_scene.ts";
+import { gatewayClass, gatewayOf } from "./support/gateway_objects.ts";
 
 const ROUTES = gatewayCrd("HTTPRoute", ["v1"]);
 const CRDS = [gatewayCrd("GatewayClass", ["v1"]), gatewayCrd("Gateway", ["v1"]), ROUTES];
@@ -34,21 +34,8 @@ class Pair implements AsyncDisposable {
     });
     const pair = new Pair(scene, await Replicas.prepare(scene, 2));
     try {
-      await applyOfCrd(cluster, {
-        apiVersion: V1,
-        kind: "GatewayClass",
-        metadata: { name: "pingress" },
-        spec: { controllerName: GATEWAY_CONTROLLER },
-      });
-      await applyOfCrd(cluster, {
-        apiVersion: V1,
-        kind: "Gateway",
-        metadata: { name: "web" },
-        spec: {
-          gatewayClassName: "pingress",
-          listeners: [{ name: "http", port: 80, protocol: "HTTP" }],
-        },
-      }, scene.app);
+      await applyOfCrd(cluster, gatewayClass());
+      await applyOfCrd(cluster, gatewayOf(), scene.app);
       await scene.service("web");
       await pair.route("first");
       await Promise.all(pair.replicas.all.map((replica) => replica.start()));

@@ -8,6 +8,7 @@ import { type Crd, gatewayCrd } from "./support/gateway_crds.ts";
 import { type LiveStatus, shown, V1 } from "./support/gateway_status_scene.ts";
 import { manifest } from "./support/kubectl.ts";
 import { HOST_PORT_ARGS, RbacScene } from "./support/rbac_scene.ts";
+import { gatewayClass, gatewayOf } from "./support/gateway_objects.ts";
 
 type Role = KubeObject & { readonly rules: readonly { readonly resources: readonly string[] }[] };
 
@@ -106,21 +107,8 @@ Deno.test("status and finalizer are written with the ClusterRole of overlays/gat
       async () => (await cluster.request("GET", `/apis/${V1}/${plural}`)).status === 200,
     );
   }
-  await cluster.apply({
-    apiVersion: V1,
-    kind: "GatewayClass",
-    metadata: { name: "pingress" },
-    spec: { controllerName: GATEWAY_CONTROLLER },
-  });
-  await cluster.apply([{
-    apiVersion: V1,
-    kind: "Gateway",
-    metadata: { name: "web" },
-    spec: {
-      gatewayClassName: "pingress",
-      listeners: [{ name: "http", port: 80, protocol: "HTTP" }],
-    },
-  }, {
+  await cluster.apply(gatewayClass());
+  await cluster.apply([gatewayOf(), {
     apiVersion: V1,
     kind: "HTTPRoute",
     metadata: { name: "web" },
@@ -154,11 +142,11 @@ Deno.test("status and finalizer are written with the ClusterRole of overlays/gat
     "application/merge-patch+json",
   );
   await using _controller = await way.start(...HOST_PORT_ARGS);
-  const gatewayClass = () => cluster.get<Live>(V1, "GatewayClass", "pingress");
+  const liveClass = () => cluster.get<Live>(V1, "GatewayClass", "pingress");
   await eventually(
     "an accepted class with its finalizer",
     async () => {
-      const { status, metadata } = (await gatewayClass())!;
+      const { status, metadata } = (await liveClass())!;
       return shown(status?.conditions, "Accepted") === "True/Accepted@1" &&
         shown(status?.conditions, "SupportedVersion") === "True/SupportedVersion@1" &&
         metadata.finalizers?.join() === CLASS_FINALIZER;
@@ -196,7 +184,7 @@ Deno.test("status and finalizer are written with the ClusterRole of overlays/gat
     "a class without finalizer, and a route without parents",
     async () => {
       const { status } = (await cluster.get<Live>(V1, "HTTPRoute", "web", namespace))!;
-      return (await gatewayClass())?.metadata.finalizers === undefined &&
+      return (await liveClass())?.metadata.finalizers === undefined &&
         status?.parents?.length === 0;
     },
     PATIENCE,

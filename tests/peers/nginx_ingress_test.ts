@@ -8,7 +8,7 @@
 import assert from "node:assert/strict";
 import { Random } from "../fuzz/random.ts";
 import { annotatedSnapshot } from "../support/annotated_ingresses.ts";
-import { Backend, Peer, reply, statusOf } from "../support/backend.ts";
+import { Backend, Peer, recordingBackend, statusOf } from "../support/backend.ts";
 import { ProxyProcess } from "../support/proxy_process.ts";
 import { TestProxy } from "../support/test_proxy.ts";
 import { certificateFor } from "../support/tls_proxy.ts";
@@ -142,12 +142,7 @@ Deno.test("redirects, hosts and access lists of Ingresses are as with ingress-ng
     (_, index) => randomIngress(random.fork(), index),
   );
   const received: string[] = [];
-  await using backend = new Backend(async (peer) => {
-    for (let asked = await peer.request(); asked !== null; asked = await peer.request()) {
-      received.push(asked.head);
-      await peer.send(reply("ok"));
-    }
-  });
+  await using backend = recordingBackend(received);
   const nginx = await Nginx.startWith(
     program,
     (port) => ingressServers(ingresses, port, backend.port),
@@ -202,12 +197,7 @@ Deno.test("networks, logins and satisfy of Ingresses are as with ingress-nginx",
   }
   const cases = accessCases();
   const received: string[] = [];
-  await using backend = new Backend(async (peer) => {
-    for (let asked = await peer.request(); asked !== null; asked = await peer.request()) {
-      received.push(asked.head);
-      await peer.send(reply("ok"));
-    }
-  });
+  await using backend = recordingBackend(received);
   const users = await Deno.makeTempFile({ prefix: "users-" });
   await Deno.writeTextFile(users, PASSWORD_FILE);
   await Deno.chmod(users, 0o644);

@@ -10,10 +10,11 @@ import assert from "node:assert/strict";
 import { isCanonicalPath } from "../../shared/path/canonical_path.ts";
 import { Random } from "../fuzz/random.ts";
 import { type AnnotatedIngress, annotatedSnapshot } from "../support/annotated_ingresses.ts";
-import { Backend, Peer, reply, statusOf } from "../support/backend.ts";
+import { recordingBackend } from "../support/backend.ts";
 import { ProxyProcess } from "../support/proxy_process.ts";
 import { findNginx, MISSING, Nginx } from "./nginx.ts";
 import { type HostedIngress, ingressServers } from "./nginx_ingress.ts";
+import { type Outcome, outcome } from "./nginx_outcome.ts";
 import { type RegexHost, regexServers } from "./nginx_regex.ts";
 import { spelled } from "./spellings.ts";
 
@@ -24,13 +25,6 @@ const REQUESTS = 10;
 
 const TARGETS = ["/", "/a", "/a/b", "/a/b/c", "/ab", "/admin", "/admin/x", "/é", "/a b", "/none"];
 const QUERIES = ["", "", "?x=y", "?a=/../b&c=%2f"];
-
-interface Outcome {
-  readonly status: number;
-  readonly location: string | null;
-  /** Request line, Host and X-Forwarded-Prefix; null where it got nothing. */
-  readonly received: readonly string[] | null;
-}
 
 const PATHS = [
   ...[["/", "Prefix"], ["/a", "Prefix"], ["/a/b", "Exact"], ["/admin", "Prefix"]],
@@ -82,19 +76,6 @@ function regexHost(random: Random, index: number): RegexHost {
   return { host, ingresses: Object.fromEntries(names.map((name) => [name, ingress(name)])) };
 }
 
-async function outcome(port: number, request: string, received: string[]): Promise<Outcome> {
-  received.length = 0;
-  using client = await Peer.connect(port);
-  const answer = await client.ask(request);
-  const location = /\r\nLocation: ([^\r]*)/i.exec(answer.head)?.[1] ?? null;
-  const [head = null] = received;
-  if (head === null) return { status: statusOf(answer), location, received: null };
-  const [line] = head.split("\r\n");
-  const host = /\r\nHost: ([^\r]*)/i.exec(head)?.[1] ?? "";
-  const prefix = /\r\nX-Forwarded-Prefix: ([^\r]*)/i.exec(head)?.[1] ?? "";
-  return { status: statusOf(answer), location, received: [line, host, prefix] };
-}
-
 /** What becomes here of a request that nginx rewrites; see `rewriting`. */
 function judged(outcome: Outcome, target: string): Outcome {
   const path = outcome.received?.[0].split(/[ ?]/)[1] ?? null;
@@ -113,12 +94,7 @@ Deno.test("in the profile nginx, paths in all spellings lead where they lead in 
   const plain = Array.from({ length: HOSTS }, (_, index) => plainIngress(random.fork(), index));
   const regex = Array.from({ length: HOSTS }, (_, index) => regexHost(random.fork(), index));
   const received: string[] = [];
-  await using backend = new Backend(async (peer) => {
-    for (let asked = await peer.request(); asked !== null; asked = await peer.request()) {
-      received.push(asked.head);
-      await peer.send(reply("ok"));
-    }
-  });
+  await using backend = recordingBackend(received);
   const nginx = await Nginx.startWith(program, (port) => {
     const servers = ingressServers(plain, port, backend.port);
     const [, regexBlocks] = regexServers(regex, port, backend.port).split(

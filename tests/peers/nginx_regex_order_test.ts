@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { Random } from "../fuzz/random.ts";
 import { type AnnotatedIngress, annotatedSnapshot } from "../support/annotated_ingresses.ts";
-import { Backend, Peer, reply, statusOf } from "../support/backend.ts";
+import { Peer, recordingBackend, statusOf } from "../support/backend.ts";
 import { ProxyProcess } from "../support/proxy_process.ts";
 import { findNginx, MISSING, Nginx } from "./nginx.ts";
 import { type RegexHost, regexServers } from "./nginx_regex.ts";
@@ -163,12 +163,7 @@ Deno.test("of several paths that take a request, the one that ingress-nginx take
     (_, index) => randomHost(random.fork(), index, index >= HOSTS),
   );
   const received: string[] = [];
-  await using backend = new Backend(async (peer) => {
-    for (let asked = await peer.request(); asked !== null; asked = await peer.request()) {
-      received.push(asked.head);
-      await peer.send(reply("ok"));
-    }
-  });
+  await using backend = recordingBackend(received);
   const nginx = await Nginx.startWith(program, (port) => regexServers(hosts, port, backend.port));
   try {
     await using proxy = await ProxyProcess.start({

@@ -9,9 +9,10 @@
 import assert from "node:assert/strict";
 import { Random } from "../fuzz/random.ts";
 import { type AnnotatedIngress, annotatedSnapshot } from "../support/annotated_ingresses.ts";
-import { Backend, Peer, reply, statusOf } from "../support/backend.ts";
+import { recordingBackend } from "../support/backend.ts";
 import { ProxyProcess } from "../support/proxy_process.ts";
 import { findNginx, MISSING, Nginx } from "./nginx.ts";
+import { type Outcome, outcome } from "./nginx_outcome.ts";
 import { type RegexHost, regexServers } from "./nginx_regex.ts";
 
 /** PEERS_SEED=N takes another one. */
@@ -75,13 +76,6 @@ const REQUESTED = [
 ];
 const QUERIES = ["", "", "?x=y", "?a=/../b&c=%2f", "?"];
 
-interface Outcome {
-  readonly status: number;
-  readonly location: string | null;
-  /** Request line, Host and X-Forwarded-Prefix; null where it got nothing. */
-  readonly received: readonly string[] | null;
-}
-
 function randomIngress(random: Random, host: string, name: string): AnnotatedIngress {
   const annotations: Record<string, string> = { "upstream-vhost": name };
   if (random.oneIn(2)) annotations["use-regex"] = random.pick(["true", "true", "false"]);
@@ -116,19 +110,6 @@ function judged(outcome: Outcome): Outcome {
   return isPath ? outcome : { status: 500, location: null, received: null };
 }
 
-async function outcome(port: number, request: string, received: string[]): Promise<Outcome> {
-  received.length = 0;
-  using client = await Peer.connect(port);
-  const answer = await client.ask(request);
-  const location = /\r\nLocation: ([^\r]*)/i.exec(answer.head)?.[1] ?? null;
-  const [head = null] = received;
-  if (head === null) return { status: statusOf(answer), location, received: null };
-  const [line] = head.split("\r\n");
-  const host = /\r\nHost: ([^\r]*)/i.exec(head)?.[1] ?? "";
-  const prefix = /\r\nX-Forwarded-Prefix: ([^\r]*)/i.exec(head)?.[1] ?? "";
-  return { status: statusOf(answer), location, received: [line, host, prefix] };
-}
-
 Deno.test("regular expressions and rewrites of Ingresses are as with ingress-nginx", async () => {
   const program = await findNginx();
   if (program === null) {
@@ -138,12 +119,7 @@ Deno.test("regular expressions and rewrites of Ingresses are as with ingress-ngi
   const random = new Random(SEED);
   const hosts = Array.from({ length: HOSTS }, (_, index) => randomHost(random.fork(), index));
   const received: string[] = [];
-  await using backend = new Backend(async (peer) => {
-    for (let asked = await peer.request(); asked !== null; asked = await peer.request()) {
-      received.push(asked.head);
-      await peer.send(reply("ok"));
-    }
-  });
+  await using backend = recordingBackend(received);
   const nginx = await Nginx.startWith(program, (port) => regexServers(hosts, port, backend.port));
   try {
     const all = Object.assign({}, ...hosts.map(({ ingresses }) => ingresses));

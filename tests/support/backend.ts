@@ -161,6 +161,16 @@ export class Backend extends PlayedBackend<Peer> {
   }
 }
 
+/** A backend that replies to each request, and adds its head to `received` before. */
+export function recordingBackend(received: string[]): Backend {
+  return new Backend(async (peer) => {
+    for (let asked = await peer.request(); asked !== null; asked = await peer.request()) {
+      received.push(asked.head);
+      await peer.send(reply("ok"));
+    }
+  });
+}
+
 /**
  * A backend that answers each connection's first bytes with `says`, and then resets it: a Deno
  * socket closes with FIN, whatever is unread.

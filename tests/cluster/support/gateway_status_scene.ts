@@ -28,6 +28,7 @@ import type { TestCluster } from "./cluster.ts";
 import { eventually } from "./condition.ts";
 import { installGatewayCrds } from "./gateway_crds.ts";
 import { clientOf, FAST, type LogEntry, recordingLog } from "./informer_scene.ts";
+import { gatewayClass } from "./gateway_objects.ts";
 
 export const V1 = `${GATEWAY_API}/v1`;
 
@@ -80,12 +81,7 @@ export class GatewayStatusScene implements AsyncDisposable {
     const namespace = await cluster.newNamespace("gateway-status");
     await installGatewayCrds(cluster, KINDS);
     const scene = new GatewayStatusScene(cluster, namespace, await startGateway(cluster));
-    await cluster.apply({
-      apiVersion: V1,
-      kind: "GatewayClass",
-      metadata: { name: namespace },
-      spec: { controllerName: GATEWAY_CONTROLLER },
-    });
+    await cluster.apply(gatewayClass(namespace));
     await scene.listeners("http");
     return scene;
   }
