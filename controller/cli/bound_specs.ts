@@ -62,9 +62,10 @@ export const BOUND_OPTIONS = defineOptions({
     default: DEFAULT_OBJECT_BOUNDS.objectBytes,
     min: 1024,
     reason: "1,000 endpoints, the maximum of an EndpointSlice, take less",
-    help: "Maximum size of an Ingress, Service or EndpointSlice, as JSON of the fields that are " +
-      "read. A larger Ingress is handled as with --max-ingress-paths; a larger Service has no " +
-      "ports, and a larger EndpointSlice no endpoints.",
+    help:
+      "Maximum size of an Ingress, Service, EndpointSlice or HTTPRoute, as JSON of the fields " +
+      "that are read. A larger Ingress or HTTPRoute is handled as with --max-ingress-paths; a " +
+      "larger Service has no ports, and a larger EndpointSlice no endpoints.",
   },
   maxNamespaceBytes: {
     type: "size",

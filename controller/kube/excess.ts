@@ -34,8 +34,8 @@ const TEXTS: Readonly<Record<Excess["bound"], (limit: number) => readonly [strin
   ],
   namespace: (limit) => [
     `the objects of its kind in the namespace have more than ${limit} bytes together`,
-    "Remove Ingresses, Services or EndpointSlices from the namespace, or raise " +
-    "--max-namespace-bytes of the controller",
+    "Remove objects of the kind from the namespace, or raise --max-namespace-bytes of the " +
+    "controller",
   ],
 };
 

@@ -12,7 +12,7 @@ import type { KubeObject } from "./types.ts";
 export interface ObjectBounds {
   /** Paths of one Ingress. */
   readonly ingressPaths: number;
-  /** Of one Ingress, Service or EndpointSlice, as JSON of the fields that are read. */
+  /** Of one Ingress, Service, EndpointSlice or HTTPRoute, as JSON of the fields that are read. */
   readonly objectBytes: number;
   /** Of all objects of one of these kinds in one namespace. */
   readonly namespaceBytes: number;
@@ -24,13 +24,16 @@ export const DEFAULT_OBJECT_BOUNDS: ObjectBounds = {
   namespaceBytes: 8 << 20,
 };
 
-export type BoundedKind = "Ingress" | "Service" | "EndpointSlice";
+export type BoundedKind = "Ingress" | "Service" | "EndpointSlice" | "HTTPRoute";
 
 /** Characters that a stub keeps of an annotation: enough to tell whether it protects something. */
 const ANNOTATION_LENGTH = 1024;
 
 /** Bytes of TLS entries that a stub keeps, so that their Secrets are read. */
 const TLS_BYTES = 16 << 10;
+
+/** Bytes of parents, and of hostnames, that a stub keeps of a route: more than its CRD lets through. */
+const ATTACHMENT_BYTES = 32 << 10;
 
 /** A part of a bound that has to be free before objects are read again: else each change would do it. */
 const ROOM = 0.05;
@@ -132,8 +135,9 @@ function stubOf<T extends KubeObject>(object: T, excess: Excess): T {
     name,
     typeof value === "string" ? value.slice(0, ANNOTATION_LENGTH) : value,
   ]);
-  const { ingressClassName, tls, type } = (spec ?? {}) as Readonly<Record<string, unknown>>;
-  const hasFewTls = tls !== undefined && JSON.stringify(tls).length <= TLS_BYTES;
+  const { ingressClassName, tls, type, parentRefs, hostnames } = (spec ?? {}) as Readonly<
+    Record<string, unknown>
+  >;
   const stub = {
     metadata: {
       ...object.metadata,
@@ -142,8 +146,10 @@ function stubOf<T extends KubeObject>(object: T, excess: Excess): T {
     ...(spec === undefined ? {} : {
       spec: {
         ...(ingressClassName === undefined ? {} : { ingressClassName }),
-        ...(hasFewTls ? { tls } : {}),
+        ...within({ tls }, TLS_BYTES),
         ...(type === undefined ? {} : { type }),
+        ...within({ parentRefs }, ATTACHMENT_BYTES),
+        ...within({ hostnames }, ATTACHMENT_BYTES),
       },
     }),
     ...(status === undefined ? {} : { status }),
@@ -152,6 +158,13 @@ function stubOf<T extends KubeObject>(object: T, excess: Excess): T {
   };
   // A kind's own fields are optional; see `made` in reduce.ts.
   return stub as unknown as T;
+}
+
+/** Those of the fields that are there and short enough. */
+function within(fields: Readonly<Record<string, unknown>>, bytes: number) {
+  return Object.fromEntries(
+    Object.entries(fields).filter(([, value]) => value !== undefined && sizeOf(value) <= bytes),
+  );
 }
 
 function fieldsOf(object: KubeObject): Readonly<Record<string, unknown>> {

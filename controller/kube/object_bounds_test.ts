@@ -2,7 +2,12 @@
 import assert from "node:assert/strict";
 import { excessOf } from "./excess.ts";
 import { type BoundedKind, ObjectLedger } from "./object_bounds.ts";
-import { reduceEndpointSlice, reduceIngress, reduceService } from "./reduce.ts";
+import {
+  reduceEndpointSlice,
+  reduceGatewayObject,
+  reduceIngress,
+  reduceService,
+} from "./reduce.ts";
 import type { KubeObject } from "./types.ts";
 
 const BOUNDS = { ingressPaths: 10, objectBytes: 4096, namespaceBytes: 8192 };
@@ -10,6 +15,7 @@ const REDUCE = {
   Ingress: reduceIngress,
   Service: reduceService,
   EndpointSlice: reduceEndpointSlice,
+  HTTPRoute: reduceGatewayObject,
 } as const;
 
 /** A kind, and how often there was room again. */
@@ -84,6 +90,9 @@ Deno.test("an object of any kind with too many bytes is stored as a small stub",
       addressType: "IPv4",
       endpoints: Array.from({ length: 500 }, (_, i) => ({ addresses: [`10.0.0.${i}`] })),
     },
+    HTTPRoute: {
+      spec: { parentRefs: [{ name: "web" }], rules: [{ name: "x".repeat(5000) }] },
+    },
   };
   for (const [kind, fields] of Object.entries(objects)) {
     const { take } = ledgerOf(kind as BoundedKind);
@@ -92,6 +101,24 @@ Deno.test("an object of any kind with too many bytes is stored as a small stub",
     assert.deepEqual(excessOf(stub), { bound: "bytes", limit: 4096 }, kind);
     assert.ok(JSON.stringify(stub).length < 300, kind);
   }
+});
+
+Deno.test("an HTTPRoute with too many bytes keeps its parents, hosts and status", () => {
+  const { take } = ledgerOf("HTTPRoute");
+  const kept = {
+    parentRefs: [{ name: "web", sectionName: "http" }],
+    hostnames: ["a.example.com"],
+  };
+  const status = { parents: [{ parentRef: { name: "web" }, controllerName: "example.com/other" }] };
+  const object = {
+    metadata: { name: "a", namespace: "crowd" },
+    spec: { ...kept, rules: [{ name: "x".repeat(5000) }] },
+    status,
+  };
+  const stub = take(object as unknown as KubeObject) as unknown as typeof object;
+  assert.deepEqual(excessOf(stub), { bound: "bytes", limit: 4096 });
+  assert.deepEqual(stub.spec, kept);
+  assert.deepEqual(stub.status, status);
 });
 
 Deno.test("new and growing objects of a full namespace become stubs, existing ones stay", () => {

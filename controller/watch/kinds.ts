@@ -339,7 +339,11 @@ const TABLE = {
   },
   gatewayClasses: gatewayKind(GATEWAY_CLASSES, "cluster", ["v1"]),
   gateways: gatewayKind(GATEWAYS, "served", ["v1"]),
-  httpRoutes: { ...gatewayKind(HTTP_ROUTES, "served", ["v1"]), isUrgentWhenNew: true },
+  httpRoutes: {
+    ...gatewayKind(HTTP_ROUTES, "served", ["v1"]),
+    bounded: "HTTPRoute",
+    isUrgentWhenNew: true,
+  },
   referenceGrants: gatewayKind(REFERENCE_GRANTS, "served", ["v1", "v1beta1"]),
   backendTlsPolicies: gatewayKind(BACKEND_TLS_POLICIES, "served", ["v1", "v1alpha3"]),
   // Refused, and that is said in their status.

@@ -17,7 +17,12 @@ import type {
 import { compareAge } from "../../base/identity.ts";
 import { compareText } from "../../base/text_order.ts";
 import type { NamespaceBounds } from "../bounds/namespace_bounds.ts";
-import { crowdedNamespaces, refusedRoutes, type RouteDemand } from "./route_bounds.ts";
+import {
+  crowdedNamespaces,
+  cutNamespaces,
+  refusedRoutes,
+  type RouteDemand,
+} from "./route_bounds.ts";
 import { BackendTlsPolicies } from "./objects/backend_tls_policy.ts";
 import { listenerCertificates, type TlsSecrets } from "./certificate_refs.ts";
 import {
@@ -88,7 +93,7 @@ export interface GatewayParts {
 export interface BoundedTranslation extends GatewayTranslation {
   /** What routes ask for, by namespace. */
   readonly demands: ReadonlyMap<string, RouteDemand>;
-  /** Whether a namespace asks for more than it may have, so that it depends on what was published. */
+  /** Whether a route is refused for a bound, so that it depends on what was published. */
   readonly isCrowded: boolean;
 }
 
@@ -114,7 +119,7 @@ export function translateGatewayApi(
   const attached = routes.flatMap((route) => attachments.attach(route) ?? []);
   const demanding = attached.filter(({ isServed }) => isServed);
   const demands = readers.demands.totals(demanding);
-  const crowded = crowdedNamespaces(demands, context);
+  const crowded = crowdedNamespaces(demands, context).union(cutNamespaces(demanding));
   const refused = refusedRoutes(demanding, crowded, context, readers.demands);
   const statuses = attached.map((each) =>
     attachments.settle(each, refused.get(each.route)?.condition ?? null)

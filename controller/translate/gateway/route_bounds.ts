@@ -4,9 +4,11 @@
  * what was published of it: that stays, and nothing is added. Pure.
  *
  * As of Ingresses (`bounds/namespace_bounds.ts`): what was published stays, even where it is more than the
- * bounds; of what is new, the oldest route has the first choice, and each is served whole or not at all.
+ * bounds; of what is new, the oldest route has the first choice, and each is served whole or not at all. A
+ * route of which only a stub was kept has nothing new.
  */
 import type { FilterSpec, Route, Snapshot } from "../../../shared/snapshot/types.ts";
+import { describeExcess, type Excess } from "../../kube/excess.ts";
 import { HTTP_ROUTES } from "../../kube/types.ts";
 import { keyOf } from "../../base/identity.ts";
 import { ObjectCache } from "../../base/memo.ts";
@@ -79,6 +81,14 @@ export class RouteDemands {
   }
 }
 
+/** Namespaces with a route of which only a stub was kept. */
+export function cutNamespaces(routes: readonly DemandingRoute[]): ReadonlySet<string> {
+  return new Set(
+    routes.filter(({ route }) => route.excess !== null)
+      .map(({ route }) => route.identity.ref.namespace),
+  );
+}
+
 /** Namespaces that ask for more than the bounds. */
 export function crowdedNamespaces(
   totals: ReadonlyMap<string, RouteDemand>,
@@ -113,6 +123,10 @@ export function refusedRoutes(
   for (const each of own) {
     const { route, published, had } = each;
     const { namespace } = route.identity.ref;
+    if (route.excess !== null) {
+      refused.set(route, { condition: tooLarge(route.excess, published), published });
+      continue;
+    }
     const total = totals.get(namespace)!;
     const more = plus(demands.of(each), had, -1);
     const bound = boundOver(plus(total, more), bounds, more);
@@ -157,9 +171,22 @@ function limitExceeded(
     "Accepted",
     "NamespaceLimitExceeded",
     `with this route namespace ${namespace} would have more than ${bounds[bound]} ${what}, so ` +
-      `${published.length > 0 ? "its published rules stay active" : "it is not served"}. Remove ` +
-      `hostnames, rules or matches from the namespace, or raise ${flag} of the controller.`,
+      `${outcome(published)}. Remove hostnames, rules or matches from the namespace, or raise ` +
+      `${flag} of the controller.`,
   );
+}
+
+function tooLarge(excess: Excess, published: readonly Route[]): Condition {
+  const [what, remedy] = describeExcess(excess);
+  return falseCondition(
+    "Accepted",
+    "ObjectTooLarge",
+    `${what}, so ${outcome(published)}. ${remedy}.`,
+  );
+}
+
+function outcome(published: readonly Route[]): string {
+  return published.length > 0 ? "its published rules stay active" : "it is not served";
 }
 
 /** By `namespace/name`. */

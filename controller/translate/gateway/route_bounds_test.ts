@@ -182,6 +182,46 @@ Deno.test("over the bound, published routes stay and the oldest new ones are add
   deepEqual(new Set(Object.values(accepted(third))), new Set(["Accepted"]));
 });
 
+/** Of the same route with more bytes than are kept. */
+function stub({ metadata, spec }: GatewayObject): GatewayObject {
+  const { rules: _rules, ...kept } = spec as Readonly<Record<string, unknown>>;
+  return { metadata, spec: kept, excess: { bound: "bytes", limit: 4096 } } as GatewayObject;
+}
+
+Deno.test("of a route with too many bytes published rules stay, and a new one is not served", () => {
+  const small = [0, 1, 2].map((n) => route("a", n, { rules: [rule(2)] }));
+  const translator = new Translator();
+  const options = optionsOf({});
+  const first = translator.translate(resources(small.slice(0, 2)), null, options, CLOCK);
+  const grown = [small[0], stub(small[1]), stub(small[2])];
+  const second = translator.translate(resources(grown), first.snapshot, options, CLOCK);
+  deepEqual(second.snapshot.routes, first.snapshot.routes);
+  deepEqual(accepted(second), {
+    "a/route-0": "Accepted",
+    "a/route-1": "ObjectTooLarge",
+    "a/route-2": "ObjectTooLarge",
+  });
+  const messages = second.gateway!.routes.slice(1).map(({ parents }) =>
+    parents[0].conditions[0].message
+  );
+  deepEqual(messages, [
+    "it has more than 4096 bytes, so its published rules stay active. Split it into objects of " +
+    "at most 4096 bytes, or raise --max-object-bytes of the controller.",
+    "it has more than 4096 bytes, so it is not served. Split it into objects of at most 4096 " +
+    "bytes, or raise --max-object-bytes of the controller.",
+  ]);
+  // Nothing else holds a stub back: not even a change of others.
+  const third = translator.translate(
+    resources([grown[1], grown[2]]),
+    second.snapshot,
+    options,
+    CLOCK,
+  );
+  deepEqual(served(third), { "a/route-1": 2 });
+  const last = translator.translate(resources(small), third.snapshot, options, CLOCK);
+  deepEqual(served(last), { "a/route-0": 2, "a/route-1": 2, "a/route-2": 2 });
+});
+
 Deno.test("a lower bound takes nothing away, also of routes with filters and several backends", () => {
   const rules = [{
     ...rule(4, [{ name: "web", port: 80 }, { name: "missing", port: 80 }]),

@@ -10,6 +10,7 @@
 import type { RouteMatch } from "../../../../shared/snapshot/types.ts";
 import { asList, asObject, asText, fieldOf } from "../../../base/json.ts";
 import { type Identified, readIdentity } from "../../../base/identity.ts";
+import { type Excess, excessOf } from "../../../kube/excess.ts";
 import { HTTP_ROUTES } from "../../../kube/types.ts";
 import { type BackendModel, readBackendRef, type ResolvedBackend } from "./backend_ref.ts";
 import { type Condition, falseCondition, trueCondition } from "./condition.ts";
@@ -27,7 +28,10 @@ export interface HttpRouteModel extends Identified {
   readonly hostnames: readonly string[];
   /** It names hosts, and none of them is one. */
   readonly hasNoHost: boolean;
+  /** None with `excess`. */
   readonly rules: readonly RuleModel[];
+  /** The bound for which only a stub was kept; null for a whole route. */
+  readonly excess: Excess | null;
 }
 
 export interface RuleModel {
@@ -58,7 +62,8 @@ export function readHttpRoute(object: object): HttpRouteModel | null {
   const written = asList(fieldOf(spec, "hostnames")) ?? [];
   const hostnames = [...new Set(written.flatMap((hostname) => readHostname(hostname) ?? []))];
   // Without rules the API server writes one for all paths, which has no backend.
-  const rules = asList(fieldOf(spec, "rules")) ?? [{}];
+  const excess = excessOf(object);
+  const rules = excess !== null ? [] : asList(fieldOf(spec, "rules")) ?? [{}];
   return {
     ...{ identity, object },
     generation: generationOf(object),
@@ -68,6 +73,7 @@ export function readHttpRoute(object: object): HttpRouteModel | null {
     hostnames,
     hasNoHost: written.length > 0 && hostnames.length === 0,
     rules: rules.map((rule, i) => readRule(rule, `spec.rules[${i}]`, namespace)),
+    excess,
   };
 }
 
