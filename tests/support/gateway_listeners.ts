@@ -11,13 +11,38 @@ export const HOSTNAME = "127.0.0.1";
 
 const ORIGIN: Origin = { kind: "Gateway", namespace: "test", name: "gw", field: "spec.listeners" };
 
+/** Ports below those that the system hands out, in blocks of so many. */
+const BLOCKS = { from: 20_000, count: 23, size: 512 };
+
 /**
- * So many ports of loopback in a row that are free now: below those that the system hands out, and at
- * random, so that tests that run at once seldom meet.
+ * A block that is this module's alone while its thread runs, so that test files that run at once never
+ * take each other's ports. A socket of UDP marks it: no test uses that protocol on these ports.
  */
+const block = reserveBlock();
+
+interface Block {
+  readonly from: number;
+  readonly mark: Deno.DatagramConn;
+}
+
+function reserveBlock(): Block {
+  const start = Math.floor(Math.random() * BLOCKS.count);
+  for (let i = 0; i < BLOCKS.count; i++) {
+    const from = BLOCKS.from + (start + i) % BLOCKS.count * BLOCKS.size;
+    try {
+      const mark = Deno.listenDatagram({ transport: "udp", hostname: HOSTNAME, port: from });
+      return { from, mark };
+    } catch (error) {
+      if (!(error instanceof Deno.errors.AddrInUse)) throw error;
+    }
+  }
+  throw new Error("all blocks of ports are taken: more tests run at once than there are blocks");
+}
+
+/** So many ports of loopback in a row, at most 512, that are free now. */
 export function freeRange(count: number): ListenRange {
   for (;;) {
-    const from = 20_000 + Math.floor(Math.random() * (12_000 - count));
+    const from = block.from + Math.floor(Math.random() * (BLOCKS.size - count));
     const taken: Deno.TcpListener[] = [];
     try {
       for (let port = from; port < from + count; port++) {
