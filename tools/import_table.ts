@@ -338,7 +338,6 @@ const PROXY: Readonly<Record<string, readonly string[]>> = {
   ],
   "proxy/telemetry": [
     "proxy/config/stream",
-    "proxy/errors.ts",
     "proxy/http",
     "proxy/http2",
     "proxy/upstream",

@@ -4,7 +4,7 @@
  */
 import { ACCESS_LOG_FIELDS } from "../proxy/telemetry/access_log.ts";
 import { CONTROLLER_METRICS } from "../controller/metrics.ts";
-import { ERROR_KINDS } from "../proxy/errors.ts";
+import { ERROR_KINDS } from "../shared/error_kinds.ts";
 import { DURATION_BOUNDS } from "../proxy/telemetry/block.ts";
 import { METRICS } from "../proxy/telemetry/catalogue.ts";
 import type { MetricSpec } from "../shared/metric_spec.ts";

@@ -5,7 +5,7 @@
  */
 import { STATUS_CODES } from "node:http";
 import { prefersJson } from "../http/accept.ts";
-import { ERROR_KINDS, type ErrorCode } from "../errors.ts";
+import { ERROR_KINDS, type ErrorCode } from "../../shared/error_kinds.ts";
 import { ACCEPT, fieldsOf } from "../http/fields.ts";
 import { hasGrpc } from "../grpc/content_type.ts";
 import { encodeGrpcMessage, GRPC_CODES, GRPC_STATUS_OF } from "../grpc/status.ts";

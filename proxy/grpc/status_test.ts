@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ERROR_KINDS, type ErrorCode } from "../errors.ts";
+import { ERROR_KINDS, type ErrorCode } from "../../shared/error_kinds.ts";
 import { CONTENT_TYPE, type Fields, fieldsOf, X_REQUEST_ID } from "../http/fields.ts";
 import { type Exchange, NO_BODY, RequestHead, type ResponseHead } from "../http/message.ts";
 import { localReply } from "../forward/local_reply.ts";

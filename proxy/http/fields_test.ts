@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Random } from "../../tests/fuzz/random.ts";
 import { CidrList } from "../../shared/net/cidr.ts";
-import { ERROR_KINDS, type ErrorCode } from "../errors.ts";
+import { ERROR_KINDS, type ErrorCode } from "../../shared/error_kinds.ts";
 import { type Fields, fieldsOf, latin1 as textOf, X_REAL_IP } from "./fields.ts";
 import { redirectTo } from "../filters/https_redirect.ts";
 import { httpsLocation } from "./https_location.ts";

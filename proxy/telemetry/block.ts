@@ -8,7 +8,7 @@
  * Routes have a slot each, in chunks that are added while slots are needed: memory that nobody
  * writes to costs nothing, so 100,000 routes of which 100 have traffic cost 200 pages at most.
  */
-import { ERROR_KINDS, type ErrorCode } from "../errors.ts";
+import { ERROR_KINDS, type ErrorCode } from "../../shared/error_kinds.ts";
 import type { EndReason } from "../http2/abuse.ts";
 import type { Failing } from "../upstream/outlier_detection.ts";
 import type { PendingOutcome } from "../upstream/pending_requests.ts";

@@ -6,7 +6,7 @@
  * bytes, `<...>` is a marker. `README.md` beside this file lists the markers.
  */
 import { STATUS_CODES } from "node:http";
-import { ERROR_KINDS, type ErrorCode } from "../../proxy/errors.ts";
+import { ERROR_KINDS, type ErrorCode } from "../../shared/error_kinds.ts";
 
 /** What stands for the values that differ from run to run, so that texts can be compared. */
 export const SOME_ID = "0".repeat(32);
