@@ -9,8 +9,14 @@ import type { Terminal } from "./terminal/terminal.ts";
 export interface CommandModule {
   readonly program: Program;
   readonly specs: OptionSpecs;
-  /** Takes the arguments after the command's name. Returns the exit code. */
-  readonly main: (args: readonly string[], terminal: Terminal) => Promise<number>;
+  /** Takes the arguments after the command's name, and the table that it stands in. Returns the exit code. */
+  readonly main: (
+    args: readonly string[],
+    terminal: Terminal,
+    commands: readonly Command[],
+  ) => Promise<number>;
+  /** What may stand for the argument without a flag, for completion, where that is one of a few words. */
+  readonly words?: readonly string[];
 }
 
 export interface Command {

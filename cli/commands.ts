@@ -3,6 +3,24 @@ import type { Command } from "./command.ts";
 
 export const COMMANDS: readonly Command[] = [
   {
+    name: "dev",
+    summary: "Serves a folder of manifests on this machine, without a cluster.",
+    permissions: "dev",
+    load: () => import("./dev/command.ts"),
+  },
+  {
+    name: "lint",
+    summary: "Compares Ingresses written for ingress-nginx with what is served here.",
+    permissions: "lint",
+    load: () => import("./lint/command.ts"),
+  },
+  {
+    name: "codes",
+    summary: "Explains the codes of problems, and of responses of proxies.",
+    permissions: "offline",
+    load: () => import("./codes/codes.ts"),
+  },
+  {
     name: "version",
     summary: "Prints the version.",
     permissions: "offline",

@@ -25,7 +25,8 @@ const DRAIN_TIMEOUT = 2000;
 /** A signal sooner than this after the first, in ms, is the same one: `deno task` passes it on. */
 const SAME_SIGNAL = 500;
 
-const parsed = parseDevOptions(Deno.args);
+// After the name of the command, where `pingress dev` runs this.
+const parsed = parseDevOptions(import.meta.main ? Deno.args : Deno.args.slice(1));
 if (parsed.kind !== "ok") {
   (parsed.kind === "help" ? console.log : console.error)(parsed.text);
   Deno.exit(parsed.kind === "help" ? 0 : 2);

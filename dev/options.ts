@@ -25,7 +25,7 @@ import {
 import { defineOptions, parseOptions, type Program } from "../shared/options.ts";
 import type { PlanOptions } from "./plan.ts";
 import { parseServiceMapping, type ServiceMapping } from "./service_mapping.ts";
-import { NPX, START_WITH_NETWORK } from "./start_command.ts";
+import { START_WITH_NETWORK, WITHOUT_DENO } from "./start_command.ts";
 
 export const DEV_PROGRAM: Program = {
   name: "deno task dev",
@@ -85,8 +85,8 @@ const PLAN_OPTIONS = defineOptions({
     reason: "such a Service makes this machine connect to any name in a manifest",
     help:
       "Allows Services of type ExternalName as backends. deno task dev may connect to this machine " +
-      `only, so start it with ${START_WITH_NETWORK} --allow-external-name (${NPX} in place of deno ` +
-      "where it is not installed); deno task explain connects to nothing and needs no more.",
+      `only, so start it with ${START_WITH_NETWORK} --allow-external-name${WITHOUT_DENO}; deno task ` +
+      "explain connects to nothing and needs no more.",
   },
   defaultBackend: {
     type: "string",

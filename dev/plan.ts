@@ -30,7 +30,7 @@ import type { LocatedProblem } from "./manifests/file.ts";
 import type { Manifests } from "./manifests/manifests.ts";
 import { withSampleProtocols } from "./sample_upstreams.ts";
 import type { ServiceMapping } from "./service_mapping.ts";
-import { NPX, START_WITH_NETWORK } from "./start_command.ts";
+import { START_WITH_NETWORK, WITHOUT_DENO } from "./start_command.ts";
 
 const CLASS = "pingress";
 /** Of ingress-nginx's own manifests. */
@@ -136,7 +136,7 @@ function inWordsOfDev(problem: Problem): Problem {
       return {
         ...problem,
         remedy: `Use another type of Service, or start with ${START_WITH_NETWORK} ` +
-          `--allow-external-name (${NPX} in place of deno where it is not installed)`,
+          `--allow-external-name${WITHOUT_DENO}`,
       };
     case "NginxAnnotation": {
       const meant = meantAnnotation(problem.field);

@@ -5,7 +5,7 @@
  */
 import { formatAddress } from "../shared/net/address.ts";
 import type { DevOptions } from "./options.ts";
-import { NPX, START_WITH_NETWORK } from "./start_command.ts";
+import { START_WITH_NETWORK, WITHOUT_DENO } from "./start_command.ts";
 
 /** Null where everything is allowed, else one line with the remedy. */
 export async function requestRights(options: DevOptions): Promise<string | null> {
@@ -42,6 +42,5 @@ async function isGranted(right: Deno.PermissionDescriptor): Promise<boolean> {
 /** `what` is a verb with its object. */
 function missingRight(what: string): string {
   return `Cannot ${what}: the task may use addresses of this machine only; start it with ` +
-    `${START_WITH_NETWORK} and the same arguments (${NPX} in place of deno where it is not ` +
-    "installed)";
+    `${START_WITH_NETWORK} and the same arguments${WITHOUT_DENO}`;
 }

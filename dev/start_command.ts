@@ -3,5 +3,5 @@
 /** How the task is started where it is to reach more than this machine. */
 export const START_WITH_NETWORK = "deno run -P=dev --allow-net dev/main.ts";
 
-/** The same without Deno installed. */
-export const NPX = "npx -y deno@2.9";
+/** How it is started without Deno installed, after the above. */
+export const WITHOUT_DENO = " (npx -y deno@2.9 in place of deno where it is not installed)";

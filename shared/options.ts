@@ -9,6 +9,7 @@ import { parseArgs } from "node:util";
 import { type Address, formatAddress, parseAddress } from "./net/address.ts";
 import { CidrList } from "./net/cidr.ts";
 import { nearestName } from "./nearest_name.ts";
+import { wrapText } from "./wrapped_text.ts";
 
 interface BaseSpec {
   /** What it does, one or two sentences with their full stops. */
@@ -130,6 +131,17 @@ export type ParsedOptions<S extends OptionSpecs> =
   | { readonly kind: "help"; readonly text: string }
   | { readonly kind: "error"; readonly text: string };
 
+/** What else decides the text of a help or a mistake. */
+export interface TextOptions {
+  /** Characters a line of the help. */
+  readonly width?: number;
+  /** Flags that other programs have, with the names of those programs. */
+  readonly elsewhere?: ReadonlyMap<string, readonly string[]>;
+}
+
+/** A line that is longer is hard to read; shorter ones leave the terminal of many people half empty. */
+export const HELP_WIDTH = 100;
+
 /** Keeps the literal types of specs that stand apart from the call that parses them. */
 export function defineOptions<const S extends OptionSpecs>(specs: S): S {
   return specs;
@@ -148,6 +160,7 @@ export function parseOptions<const S extends OptionSpecs>(
   program: Program,
   specs: S,
   args: readonly string[],
+  texts: TextOptions = {},
 ): ParsedOptions<S> {
   const keys = new Map(Object.keys(specs).map((key) => [flagName(key), key]));
   const { tokens } = parseArgs({
@@ -169,10 +182,12 @@ export function parseOptions<const S extends OptionSpecs>(
   for (const token of tokens) {
     if (token.kind === "positional") positionals.push(token.value);
     if (token.kind !== "option") continue;
-    if (token.name === "help") return { kind: "help", text: formatHelp(program, specs) };
+    if (token.name === "help") {
+      return { kind: "help", text: formatHelp(program, specs, texts.width) };
+    }
     const key = keys.get(token.name);
     if (key === undefined || !token.rawName.startsWith("--")) {
-      errors.push(unknownFlag(token.rawName, [...keys.keys(), "help"]));
+      errors.push(unknownFlag(program, token.rawName, [...keys.keys(), "help"], texts.elsewhere));
       unknown = true;
       continue;
     }
@@ -207,12 +222,17 @@ export function parseOptions<const S extends OptionSpecs>(
 }
 
 /** Usage, and every flag with what it takes, does and is without being given. */
-export function formatHelp(program: Program, specs: OptionSpecs): string {
+export function formatHelp(program: Program, specs: OptionSpecs, width = HELP_WIDTH): string {
   const { positionals } = program;
+  const wrap = (text: string, indent: string) => wrapText(text, { indent, width });
   const usage = positionals === undefined
     ? ""
     : ` ${positionals.min === 0 ? `[${positionals.name}]` : positionals.name}`;
-  const lines = [program.summary, "", `Usage: ${program.name}${usage} [flags]`];
+  const lines = [
+    ...wrap(program.summary, ""),
+    "",
+    ...wrap(`Usage: ${program.name}${usage} [flags]`, ""),
+  ];
   if (positionals !== undefined) lines.push("", ...wrap(positionals.help, "  "));
   let group: string | undefined;
   for (const [key, spec] of Object.entries(specs)) {
@@ -399,8 +419,17 @@ function wrongValue(flag: string, spec: OptionSpec, got: string | undefined): st
   return `--${flag} got ${value}${hint}; it takes ${takes(spec)}`;
 }
 
-function unknownFlag(got: string, flags: readonly string[]): string {
+function unknownFlag(
+  program: Program,
+  got: string,
+  flags: readonly string[],
+  elsewhere: TextOptions["elsewhere"] = new Map(),
+): string {
   const name = got.replace(/^-+/, "");
+  const others = got.startsWith("--") ? elsewhere.get(name) ?? [] : [];
+  if (others.length > 0) {
+    return `${quote(got)} is no flag of ${program.name}; it is a flag of ${others.join(", ")}`;
+  }
   const near = nearestName(name, flags);
   return `${quote(got)} is no flag${near === null ? "" : `; did you mean --${near}?`}`;
 }
@@ -444,18 +473,4 @@ function quote(text: string): string {
     /[\x7f-\x9f]/g,
     (char) => `\\u00${char.charCodeAt(0).toString(16)}`,
   );
-}
-
-function wrap(text: string, indent: string, width = 96): string[] {
-  const lines: string[] = [];
-  let line = indent;
-  for (const word of text.split(" ")) {
-    if (line.length + word.length + 1 > width && line !== indent) {
-      lines.push(line);
-      line = indent;
-    }
-    line += line === indent ? word : ` ${word}`;
-  }
-  lines.push(line);
-  return lines;
 }

@@ -2,6 +2,7 @@
  * The page of all flags. In: each program's specs. Out: the text of `docs/flags.md`, so that what
  * users read is what the programs take.
  */
+import { COMMANDS } from "../cli/commands.ts";
 import { LINT_OPTIONS, LINT_PROGRAM } from "../cli/lint/options.ts";
 import { CONTROLLER_OPTIONS, CONTROLLER_PROGRAM } from "../controller/cli/options.ts";
 import { DEV_OPTIONS, DEV_PROGRAM, EXPLAIN_OPTIONS, EXPLAIN_PROGRAM } from "../dev/options.ts";
@@ -44,15 +45,26 @@ const PROGRAMS: readonly Documented[] = [
 /** Where the page stands, relative to the repository. */
 export const FLAGS_PAGE = "docs/flags.md";
 
+/** The commands of `pingress`, each with the task that is the same program; then other programs. */
+async function documented(): Promise<(Documented & { readonly task: string | null })[]> {
+  const commands = await Promise.all(COMMANDS.map(async ({ load }) => {
+    const { program, specs } = await load();
+    const task = PROGRAMS.find((other) => other.specs === specs)?.program.name ?? null;
+    return { program, specs, task };
+  }));
+  const others = PROGRAMS.filter(({ specs }) => commands.every((each) => each.specs !== specs));
+  return [...commands, ...others.map((each) => ({ ...each, task: null }))];
+}
+
 /** One table a program, one row a flag, in the order of `--help`. */
-export function flagsPage(): string {
-  const sections = PROGRAMS.map(({ program, specs }) => {
+export async function flagsPage(): Promise<string> {
+  const sections = (await documented()).map(({ program, specs, task }) => {
     const { positionals } = program;
     const rows = Object.entries(specs).map(([key, spec]) => row(key, spec));
     return [
       `## \`${program.name}\``,
       "",
-      cell(program.summary),
+      cell(program.summary) + (task === null ? "" : ` Also started by \`${task}\`.`),
       ...(positionals === undefined
         ? []
         : ["", `\`${positionals.name}\`: ${cell(positionals.help)}`]),
@@ -70,7 +82,8 @@ export function flagsPage(): string {
     "",
     "Durations are written like `500ms`, `10s`, `1m30s` or `1h`; sizes like `512`, `32KiB` or",
     "`1MiB`; addresses like `0.0.0.0:80`, `[::]:443` or `:8080` (all IPv4 addresses). Every program",
-    "takes `--help`. Flags marked *repeatable* may be given several times.",
+    "takes `--help`. Flags marked *repeatable* may be given several times. Commands of",
+    "[`pingress`](pingress.md) also take short flags: `-o` for `--output` and the like.",
     "",
     ...sections,
   ].join("\n");

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { ANNOTATIONS_PAGE } from "./annotations_page.ts";
+import { CODES_PAGE } from "./codes_page.ts";
 import { FLAGS_PAGE } from "./flags_page.ts";
 import { DIFFERENCES_PAGE } from "./differences_page.ts";
 import { STATUS_PAGE } from "./status_page.ts";
@@ -15,6 +16,7 @@ const ROOT = join(import.meta.dirname!, "..");
 const GENERATED = [
   ...[
     ANNOTATIONS_PAGE,
+    CODES_PAGE,
     FLAGS_PAGE,
     DIFFERENCES_PAGE,
     STATUS_PAGE,

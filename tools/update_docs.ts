@@ -3,13 +3,14 @@
  * programs' specs, the metrics, the fields of the access log, the differences from nginx, the
  * catalogue of problems, the table of annotations, and `bench/results`. Out: `docs/flags.md`,
  * `docs/metrics.md`, `docs/access-log.md`, `docs/differences-from-nginx.md`, `docs/status.md`,
- * `docs/annotations.md`, `docs/configmap.md`, the features on `docs/gateway.md`, and `docs/performance.md` with its plots; and from the models of the
+ * `docs/annotations.md`, `docs/configmap.md`, `docs/codes.md`, the features on `docs/gateway.md`, and `docs/performance.md` with its plots; and from the models of the
  * Kubernetes client `dev/manifests/known_fields.json`, and `overlays/warn/nginx-annotations.yaml`.
  *
  *     deno task docs:update
  */
 import { writePerformancePage } from "../bench/performance_page.ts";
 import { ANNOTATIONS_PAGE, annotationsPage } from "./annotations_page.ts";
+import { CODES_PAGE, codesPage } from "./codes_page.ts";
 import { CONFIGMAP_PAGE, configmapPage } from "./configmap_page.ts";
 import { DIFFERENCES_PAGE, differencesPage } from "./differences_page.ts";
 import { GATEWAY_PAGE, gatewayPage } from "./gateway_page.ts";
@@ -20,12 +21,13 @@ import { WARN_POLICY, warnPolicy } from "./warn_policy.ts";
 import { ACCESS_LOG_PAGE, accessLogPage, METRICS_PAGE, metricsPage } from "./telemetry_pages.ts";
 
 const pages = [
-  [FLAGS_PAGE, flagsPage()],
+  [FLAGS_PAGE, await flagsPage()],
   [GATEWAY_PAGE, gatewayPage(Deno.readTextFileSync(GATEWAY_PAGE))],
   [METRICS_PAGE, metricsPage()],
   [ACCESS_LOG_PAGE, accessLogPage()],
   [DIFFERENCES_PAGE, differencesPage()],
   [STATUS_PAGE, statusPage()],
+  [CODES_PAGE, codesPage()],
   [ANNOTATIONS_PAGE, annotationsPage()],
   [CONFIGMAP_PAGE, configmapPage()],
   [WARN_POLICY, warnPolicy()],

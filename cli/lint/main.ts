@@ -12,6 +12,7 @@ import { findConfigMap } from "./cluster_findings.ts";
 import { type LintResult, rankOf, type Verdict, worst } from "./finding.ts";
 import { githubOutput } from "./output/github_output.ts";
 import { jsonOutput } from "./output/json_output.ts";
+import type { Program } from "../../shared/options.ts";
 import { dropRights } from "../../shared/rights.ts";
 import { inputOf, lint } from "./lint.ts";
 import type { LintInput } from "./lint_input.ts";
@@ -38,8 +39,12 @@ export const OUTPUTS: Readonly<Record<Format, (result: LintResult) => string>> =
 };
 
 /** Prints to standard output and error; returns the exit code. */
-export async function main(args: readonly string[]): Promise<number> {
-  const parsed = parseLintCommand(args);
+export async function main(
+  args: readonly string[],
+  program: Program = LINT_PROGRAM,
+): Promise<number> {
+  const parsed = parseLintCommand(args, program);
+  const refuse = (text: string) => refuseInput(text, program);
   if (parsed.kind !== "ok") {
     (parsed.kind === "help" ? console.log : console.error)(parsed.text);
     return parsed.kind === "help" ? 0 : 2;
@@ -138,8 +143,8 @@ async function readConfigMap(
     : `--configmap: ${named} has ${maps.length} ConfigMaps; name a file that has one`;
 }
 
-function refuse(text: string): number {
-  console.error(`${printable(text)}\n${LINT_PROGRAM.name} --help lists the options`);
+function refuseInput(text: string, program: Program): number {
+  console.error(`${printable(text)}\n${program.name} --help lists the options`);
   return 2;
 }
 

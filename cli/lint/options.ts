@@ -3,6 +3,7 @@ import { acceptCheck, labelCheck, namesOf } from "../../controller/cli/option_va
 import { HOST_OWNERSHIPS, type HostOwnershipMode } from "../../controller/translate/translator.ts";
 import { isDnsName } from "../../controller/base/names.ts";
 import { defineOptions, parseOptions, type Program } from "../../shared/options.ts";
+import { withLongNames } from "../output_option.ts";
 import type { Verdict } from "./finding.ts";
 
 export const LINT_PROGRAM: Program = {
@@ -150,13 +151,16 @@ export type ParsedCommand =
   | { readonly kind: "help" | "error"; readonly text: string };
 
 /** Never throws for what a user wrote. */
-export function parseLintCommand(args: readonly string[]): ParsedCommand {
-  const parsed = parseOptions(LINT_PROGRAM, LINT_OPTIONS, args.map(withLongName));
+export function parseLintCommand(
+  args: readonly string[],
+  program: Program = LINT_PROGRAM,
+): ParsedCommand {
+  const parsed = parseOptions(program, LINT_OPTIONS, withLongNames(args));
   if (parsed.kind !== "ok") return parsed;
   const { options, positionals } = parsed;
-  const fault = faultOf(options, positionals);
+  const fault = faultOf(program, options, positionals);
   if (fault !== null) {
-    return { kind: "error", text: `${fault}\n${LINT_PROGRAM.name} --help lists the options` };
+    return { kind: "error", text: `${fault}\n${program.name} --help lists the options` };
   }
   return {
     kind: "ok",
@@ -200,6 +204,7 @@ export function defaultKubeconfig(
 
 /** What does not go together; null for nothing. */
 function faultOf(
+  program: Program,
   { context, kubeconfig, configmap }: {
     readonly context: string | undefined;
     readonly kubeconfig: string | undefined;
@@ -209,7 +214,7 @@ function faultOf(
 ): string | null {
   if (context === undefined) {
     if (kubeconfig !== undefined) return "--kubeconfig needs --context NAME";
-    return paths.length === 0 ? `${LINT_PROGRAM.name} needs DIR…, or --context NAME` : null;
+    return paths.length === 0 ? `${program.name} needs DIR…, or --context NAME` : null;
   }
   if (paths.length > 0) return "--context takes the place of DIR…; give one of them";
   if (configmap === undefined) return null;
@@ -217,9 +222,4 @@ function faultOf(
   return isDnsName(namespace) && isDnsName(name ?? "") && more.length === 0
     ? null
     : "with --context, --configmap must be NAMESPACE/NAME";
-}
-
-/** The only short flag of all programs: that of kubectl and linters. */
-function withLongName(arg: string): string {
-  return arg === "-o" ? "--output" : arg.startsWith("-o=") ? `--output=${arg.slice(3)}` : arg;
 }

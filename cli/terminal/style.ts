@@ -51,5 +51,10 @@ export function takesColours(
   if ((environment("NO_COLOR") ?? "") !== "") return false;
   const forced = environment("FORCE_COLOR");
   if (forced !== undefined) return forced !== "0" && forced !== "false";
-  return isTerminal && environment("TERM") !== "dumb";
+  return isTerminal && !isDumb(environment);
+}
+
+/** Whether the terminal knows no colours, and cannot erase what it shows. */
+export function isDumb(environment: (name: string) => string | undefined): boolean {
+  return environment("TERM") === "dumb";
 }

@@ -2,7 +2,9 @@
  * What commands write to. In: text, and values for JSON. Out: standard output and error, with the width
  * and the colours that they take; progress of what takes long. A closed pipe ends the program.
  */
-import { type Style, styleOf, takesColours } from "./style.ts";
+import { Output, type Stream } from "./output.ts";
+import { type Progress, ProgressLine } from "./progress.ts";
+import { isDumb, type Style, styleOf, takesColours } from "./style.ts";
 
 export interface Terminal {
   /** Of standard output. */
@@ -21,109 +23,70 @@ export interface Terminal {
   json(value: Readonly<Record<string, unknown>>): void;
   /**
    * Says on standard error what goes on, when it takes over a second. On a terminal the line changes with
-   * each call and goes away at the end; else each step is one line.
+   * each call and goes away at the end; else each step is one line. There is one at a time.
    */
   progress(step: string): Progress;
 }
 
-export interface Progress {
-  step(text: string): void;
-  end(): void;
-}
+/** Version of the JSON that commands write: fields are added to it, none is removed or changes its meaning. */
+export const JSON_VERSION = 1;
 
-/** Before the first word of progress, in ms: what is quicker needs none. */
-const SILENT = 1000;
-/** Between frames of the spinner, in ms. */
-const FRAME = 120;
-const FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏";
-
-/** As shells report a program that a closed pipe has ended: 128 + SIGPIPE. */
-export const CLOSED_PIPE = 141;
-
-export interface Stream {
-  writeSync(bytes: Uint8Array): number;
-  isTerminal(): boolean;
-}
+/** Of a terminal that does not know its size, such as one in a container without `-t`. */
+const USUAL_COLUMNS = 80;
 
 export interface TerminalOptions {
   readonly stdout: Stream;
   readonly stderr: Stream;
   readonly environment: (name: string) => string | undefined;
-  /** Characters a line of the terminal. */
+  /** Characters a line of the terminal; 0 where it does not know. */
   readonly columns: () => number;
   /** Ends the program. */
   readonly exit: (code: number) => never;
 }
 
 export function createTerminal(options: TerminalOptions): Terminal {
-  const { stdout, stderr, environment } = options;
+  const { stdout, stderr, environment, exit } = options;
   const isTerminal = stdout.isTerminal();
   const isErrorTerminal = stderr.isTerminal();
-  const toStdout = (text: string) => writeAll(stdout, text, options.exit);
-  const toStderr = (text: string) => writeAll(stderr, text, options.exit);
+  const output = new Output({ stream: stdout, isLineBuffered: true, exit });
+  const errors = new Output({ stream: stderr, isLineBuffered: false, exit });
+  const columns = () => options.columns() || USUAL_COLUMNS;
+  let progress: ProgressLine | null = null;
+  const write = (text: string) => {
+    if (isTerminal) progress?.erase();
+    output.write(text);
+  };
   return {
     style: styleOf(takesColours(isTerminal, environment)),
     errorStyle: styleOf(takesColours(isErrorTerminal, environment)),
     get columns() {
-      return isTerminal ? options.columns() : Infinity;
+      return isTerminal ? columns() : Infinity;
     },
     isTerminal,
-    write: toStdout,
-    error: (text) => toStderr(`${text}\n`),
-    json: (value) => toStdout(`${JSON.stringify({ v: 1, ...value }, null, 2)}\n`),
-    progress: (step) => startProgress(step, isErrorTerminal, toStderr),
+    write,
+    error(text) {
+      progress?.erase();
+      errors.write(`${text}\n`);
+    },
+    json: (value) => write(`${JSON.stringify({ v: JSON_VERSION, ...value }, null, 2)}\n`),
+    progress(step) {
+      progress?.end();
+      return progress = new ProgressLine(step, {
+        isTerminal: isErrorTerminal && !isDumb(environment),
+        columns,
+        write: (text) => errors.write(text),
+      });
+    },
   };
 }
 
-/** The terminal of this process. */
-export function processTerminal(): Terminal {
+/** The terminal of this process. Only a main reads the environment, so it comes from there. */
+export function processTerminal(environment: TerminalOptions["environment"]): Terminal {
   return createTerminal({
     stdout: Deno.stdout,
     stderr: Deno.stderr,
-    environment: (name) => Deno.env.get(name),
+    environment,
     columns: () => Deno.consoleSize().columns,
     exit: (code) => Deno.exit(code),
   });
-}
-
-function writeAll(stream: Stream, text: string, exit: (code: number) => never): void {
-  let bytes = new TextEncoder().encode(text);
-  try {
-    while (bytes.length > 0) bytes = bytes.subarray(stream.writeSync(bytes));
-  } catch (error) {
-    if (error instanceof Deno.errors.BrokenPipe) exit(CLOSED_PIPE);
-    throw error;
-  }
-}
-
-function startProgress(
-  first: string,
-  isTerminal: boolean,
-  write: (text: string) => void,
-): Progress {
-  let current = first;
-  let isShown = false;
-  let frame = 0;
-  const show = () => {
-    isShown = true;
-    if (isTerminal) write(`\r\x1b[2K${FRAMES[frame++ % FRAMES.length]} ${current}`);
-    else write(`${current}\n`);
-  };
-  let frames: ReturnType<typeof setInterval> | undefined;
-  const start = setTimeout(() => {
-    show();
-    if (isTerminal) frames = setInterval(show, FRAME);
-  }, SILENT);
-  return {
-    step(text) {
-      if (text === current) return;
-      current = text;
-      if (isShown) show();
-    },
-    end() {
-      clearTimeout(start);
-      clearInterval(frames);
-      if (isShown && isTerminal) write("\r\x1b[2K");
-    },
-  };
 }

@@ -484,8 +484,18 @@ export const EXCEPTIONS: readonly Exceptions[] = [
   },
   {
     reason:
-      "Reads what lint is given by who has started it, and can stop it; nothing waits for it.",
+      "Reads what a command is given by who has started it, and can stop it; nothing waits for it.",
     functions: {
+      "cli/codes/code_text.ts": ["plain"],
+      "cli/codes/codes.ts": ["findCode", "main"],
+      "cli/lint/command.ts": ["main"],
+      "cli/main.ts": ["main"],
+      "cli/output_option.ts": ["shortFlagOf", "withLongNames"],
+      "cli/terminal/output.ts": ["Output.write"],
+      "cli/terminal/progress.ts": ["ProgressLine.step", "new ProgressLine"],
+      "cli/terminal/style.ts": ["isDumb", "takesColours"],
+      "cli/version/version.ts": ["main"],
+      "shared/wrapped_text.ts": ["wrapText"],
       "cli/lint/annotation_findings.ts": ["annotationFindings"],
       "cli/lint/assumed_services.ts": ["assumedServices"],
       "cli/lint/cluster_findings.ts": ["findConfigMap"],
