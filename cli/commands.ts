@@ -21,6 +21,12 @@ export const COMMANDS: readonly Command[] = [
     load: () => import("./codes/codes.ts"),
   },
   {
+    name: "completion",
+    summary: "Prints a script that completes commands, flags and values in a shell.",
+    permissions: "offline",
+    load: () => import("./completion/completion.ts"),
+  },
+  {
     name: "version",
     summary: "Prints the version.",
     permissions: "offline",

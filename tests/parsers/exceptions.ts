@@ -488,6 +488,8 @@ export const EXCEPTIONS: readonly Exceptions[] = [
     functions: {
       "cli/codes/code_text.ts": ["plain"],
       "cli/codes/codes.ts": ["findCode", "main"],
+      "cli/completion/completed_command.ts": ["completedCommand"],
+      "cli/completion/completion.ts": ["main"],
       "cli/lint/command.ts": ["main"],
       "cli/main.ts": ["main"],
       "cli/output_option.ts": ["shortFlagOf", "withLongNames"],
