@@ -3,9 +3,9 @@
  * nothing, and how soon what was changed meanwhile is served then.
  */
 import { ingressFor } from "../cluster/app/application.ts";
-import { CONTROLLER, NAMESPACE } from "../cluster/installation.ts";
 import { eventually } from "../../cluster/support/condition.ts";
 import { isReady } from "../cluster/node_cluster.ts";
+import { removeControllers, scaleControllers } from "./absent_controllers.ts";
 import { Finding, inWords } from "./finding.ts";
 import { type Form, linesOf, mixedStreams, noteLoad, type Scene } from "./scene.ts";
 
@@ -21,21 +21,13 @@ export async function controllerGone(scene: Scene, form: Form): Promise<Finding>
     await scene.application({ namespace, replicas: REPLICAS, host });
     const sockets = [{ name: "sockets", count: 4, interval: 500, host, path: "/socket" }];
     await using load = await scene.load({ streams: mixedStreams(host, RATE), sockets });
-    const controllers = await scene.pingress.controllers();
-    await scale(scene, 0);
-    // Without a goodbye, so far as they are still there.
-    for (const { metadata: { name } } of controllers) {
-      await cluster.kill(NAMESPACE, name).catch(() => {});
-    }
-    await eventually("end of all controllers", async () => {
-      return (await scene.pingress.controllers()).length === 0;
-    });
+    const replicas = await removeControllers(scene);
     await load.lasts(away);
     // Nobody tells the proxies of it for now.
     const later = ingressFor({ name: "later", host: `later.${host}`, service: "app" });
     await cluster.apply(later, { namespace });
     const began = performance.now();
-    await scale(scene, controllers.length);
+    await scaleControllers(scene, replicas);
     const served = scene.served(`later.${host}`).then(() => performance.now());
     await eventually("ready controller", async () => {
       return (await scene.pingress.controllers()).some(isReady);
@@ -52,9 +44,4 @@ export async function controllerGone(scene: Scene, form: Form): Promise<Finding>
     finding.time("caught up after one was ready", Math.max(0, caughtUp - ready), 2_000);
   });
   return finding;
-}
-
-async function scale(scene: Scene, replicas: number): Promise<void> {
-  const what = [`deployment/${CONTROLLER}`, `--namespace=${NAMESPACE}`];
-  await scene.cluster.kubectl(["scale", ...what, `--replicas=${replicas}`]);
 }

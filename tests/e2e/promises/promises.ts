@@ -10,6 +10,7 @@ import { changeToTraffic } from "./change_to_traffic.ts";
 import { churn } from "./churn.ts";
 import { controllerGone } from "./controller_gone.ts";
 import type { Finding } from "./finding.ts";
+import { gatewayAddress } from "./gateway_address.ts";
 import { grpcRollout } from "./grpc_rollout.ts";
 import { handOver } from "./hand_over.ts";
 import { proxyRollout } from "./proxy_rollout.ts";
@@ -59,6 +60,13 @@ export const PROMISES: readonly PromiseCase[] = [
     run: async (scene) => {
       await scene.configure("LoadBalancer", BEHIND_SERVICE);
       return await proxyRollout(scene, "Deployment", () => scene.restartProxies("Deployment"));
+    },
+  },
+  {
+    title: "the address of a Gateway survives its proxies",
+    run: async (scene, form) => {
+      await scene.configure("LoadBalancer", BEHIND_SERVICE);
+      return await gatewayAddress(scene, form);
     },
   },
 ];
