@@ -15,6 +15,10 @@ export interface CommandOptions {
   readonly input?: string;
   /** What it says goes to the terminal as it comes, and is not in the answer. */
   readonly shown?: boolean;
+  /** Working directory. Default: that of this process. */
+  readonly cwd?: string;
+  /** Environment variables, beside those of this process. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 const NOT_THERE = 127;
@@ -22,13 +26,15 @@ const NOT_THERE = 127;
 export async function runCommand(
   program: string,
   args: readonly string[],
-  { input, shown = false }: CommandOptions = {},
+  { input, shown = false, cwd, env }: CommandOptions = {},
 ): Promise<CommandAnswer> {
   const output = shown ? "inherit" : "piped";
   let child: Deno.ChildProcess;
   try {
     child = new Deno.Command(program, {
       args: [...args],
+      cwd,
+      env: { ...env },
       stdin: input === undefined ? "null" : "piped",
       stdout: output,
       stderr: output,

@@ -1,5 +1,5 @@
 /**
- * Executables of controller and proxy. In: the command line. Out: files in `dist/` that need no Deno
+ * Executables of controller and proxy, and of the command line. In: the command line. Out: files in `dist/` that need no Deno
  * and may do what the permission sets of deno.json allow, or what stands in the way, with a remedy.
  *
  *     deno task compile --target aarch64-unknown-linux-gnu
@@ -9,7 +9,13 @@ import { parseOptions } from "../shared/options.ts";
 import { runCommand } from "./command.ts";
 import { COMPILE_OPTIONS, COMPILE_PROGRAM } from "./deployment_options.ts";
 import type { ModuleGraph } from "./image_files.ts";
-import { compileArguments, type DenoConfig, INSTALLED_PROGRAMS } from "./programs.ts";
+import { entriesOf } from "./npm/entries.ts";
+import {
+  compileArguments,
+  type CompiledProgram,
+  type DenoConfig,
+  INSTALLED_PROGRAMS,
+} from "./programs.ts";
 
 /**
  * What ends `deno compile` of 2.9 by a stack overflow: a test's data, which look like a module.
@@ -28,7 +34,18 @@ export function compileRemedy(complaint: string, version: string): string {
   ].join("\n");
 }
 
-async function compile(config: DenoConfig, target: string | null): Promise<boolean> {
+/** The program `pingress`, with the rights of all of its commands together. */
+export async function commandLineProgram(root: string): Promise<CompiledProgram> {
+  const main = "cli/main.ts";
+  const threads = [...(await entriesOf(root, main)).keys()].slice(1);
+  return { name: "pingress", image: "pingress", entries: [main, ...threads] };
+}
+
+async function compile(
+  config: DenoConfig,
+  programs: readonly CompiledProgram[],
+  target: string | null,
+): Promise<boolean> {
   const info = await runCommand("deno", ["info", "--json", "controller/process/controller.ts"]);
   if (info.code !== 0) {
     console.error(`deno info: ${info.stderr.trim()}`);
@@ -38,7 +55,7 @@ async function compile(config: DenoConfig, target: string | null): Promise<boole
   const excluded = Object.values(npmPackages)
     .filter(({ name }) => name === UNCOMPILABLE.package)
     .map(({ localPath }) => join(localPath, UNCOMPILABLE.folder));
-  for (const program of INSTALLED_PROGRAMS) {
+  for (const program of programs) {
     const suffix = target === null ? "" : `-${target}`;
     const output = join("dist", `${program.image}${suffix}`);
     const args = compileArguments(config, program, {
@@ -67,8 +84,12 @@ if (import.meta.main) {
   }
   const config: DenoConfig = JSON.parse(Deno.readTextFileSync("deno.json"));
   Deno.mkdirSync("dist", { recursive: true });
-  const { target: targets } = parsed.options;
+  const { target: targets, program: names } = parsed.options;
+  const installed = INSTALLED_PROGRAMS.filter(({ name }) => names.includes(name));
+  const programs = names.includes("pingress")
+    ? [...installed, await commandLineProgram(Deno.cwd())]
+    : installed;
   for (const target of targets.length === 0 ? [null] : targets) {
-    if (!await compile(config, target)) Deno.exit(1);
+    if (!await compile(config, programs, target)) Deno.exit(1);
   }
 }

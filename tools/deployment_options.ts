@@ -7,7 +7,7 @@ import { VERSION } from "../shared/version.ts";
 import { CRD_RELEASE } from "./gateway_crds.ts";
 
 /** Those for which Deno has a part to put executables together from. */
-const COMPILE_TARGETS = [
+export const COMPILE_TARGETS = [
   "x86_64-unknown-linux-gnu",
   "aarch64-unknown-linux-gnu",
   "x86_64-apple-darwin",
@@ -23,15 +23,38 @@ const DEFAULT_REGISTRY = "ghcr.io/pingress";
 
 export const COMPILE_PROGRAM: Program = {
   name: "deno task compile",
-  summary: "Compiles controller and proxy to executables in dist/, with their permissions.",
+  summary:
+    "Compiles controller, proxy or pingress to executables in dist/, with their permissions.",
 };
 
 export const COMPILE_OPTIONS = defineOptions({
+  program: {
+    type: "choice",
+    choices: ["controller", "proxy", "pingress"],
+    repeatable: true,
+    default: ["controller", "proxy"],
+    reason: "the programs of a cluster",
+    help: "Programs to compile; pingress is the command line. Replaces the default.",
+  },
   target: {
     type: "choice",
     choices: COMPILE_TARGETS,
     repeatable: true,
     help: "Compiles for these systems instead of this one; the file names contain the system.",
+  },
+});
+
+export const PACKAGE_PROGRAM: Program = {
+  name: "deno task package",
+  summary: "Makes the npm package of the program pingress, with a bundle of its code.",
+};
+
+export const PACKAGE_OPTIONS = defineOptions({
+  output: {
+    type: "string",
+    value: "DIR",
+    default: "dist/npm",
+    help: "Folder for the package. What is in it is removed first.",
   },
 });
 

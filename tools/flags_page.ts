@@ -21,6 +21,8 @@ import {
   DEPLOY_PROGRAM,
   IMAGES_OPTIONS,
   IMAGES_PROGRAM,
+  PACKAGE_OPTIONS,
+  PACKAGE_PROGRAM,
   UNDEPLOY_OPTIONS,
   UNDEPLOY_PROGRAM,
 } from "./deployment_options.ts";
@@ -38,6 +40,7 @@ const PROGRAMS: readonly Documented[] = [
   { program: PROXY_PROGRAM, specs: PROXY_OPTIONS },
   { program: IMAGES_PROGRAM, specs: IMAGES_OPTIONS },
   { program: COMPILE_PROGRAM, specs: COMPILE_OPTIONS },
+  { program: PACKAGE_PROGRAM, specs: PACKAGE_OPTIONS },
   { program: DEPLOY_PROGRAM, specs: DEPLOY_OPTIONS },
   { program: UNDEPLOY_PROGRAM, specs: UNDEPLOY_OPTIONS },
 ];

@@ -3,13 +3,19 @@
  * the flags with which Deno runs them, the same in a task, an executable and an image.
  */
 
-export interface InstalledProgram {
-  /** Of the task, the permission set and the folder. */
-  readonly name: "controller" | "proxy";
+/** What becomes an executable. */
+export interface CompiledProgram {
+  /** Of the task and the permission set. */
+  readonly name: string;
   /** Of the image and the executable. */
   readonly image: string;
   /** The module that is started, then those that it starts as workers. */
   readonly entries: readonly [string, ...string[]];
+}
+
+export interface InstalledProgram extends CompiledProgram {
+  /** Of the folder, too. */
+  readonly name: "controller" | "proxy";
 }
 
 export const INSTALLED_PROGRAMS: readonly InstalledProgram[] = [
@@ -38,14 +44,14 @@ export interface DenoConfig {
 }
 
 /** What the program's task gives to `deno run`: the permission set, V8's flags and the like. */
-export function runFlags({ tasks }: DenoConfig, { name }: InstalledProgram): string[] {
+export function runFlags({ tasks }: DenoConfig, { name }: Pick<CompiledProgram, "name">): string[] {
   return tasks[name].command.split(" ").slice(2, -1);
 }
 
 /** Arguments of `deno` that make an executable. `excluded` are paths that need not exist. */
 export function compileArguments(
   config: DenoConfig,
-  program: InstalledProgram,
+  program: CompiledProgram,
   { output, target, excluded }: {
     readonly output: string;
     /** `aarch64-unknown-linux-gnu`; null for that of this machine. */
