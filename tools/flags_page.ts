@@ -26,6 +26,16 @@ import {
   UNDEPLOY_OPTIONS,
   UNDEPLOY_PROGRAM,
 } from "./deployment_options.ts";
+import {
+  KREW_OPTIONS,
+  KREW_PROGRAM,
+  NOTES_OPTIONS,
+  NOTES_PROGRAM,
+  SBOM_OPTIONS,
+  SBOM_PROGRAM,
+  SIGN_OPTIONS,
+  SIGN_PROGRAM,
+} from "./release/options.ts";
 
 interface Documented {
   readonly program: Program;
@@ -43,6 +53,10 @@ const PROGRAMS: readonly Documented[] = [
   { program: PACKAGE_PROGRAM, specs: PACKAGE_OPTIONS },
   { program: DEPLOY_PROGRAM, specs: DEPLOY_OPTIONS },
   { program: UNDEPLOY_PROGRAM, specs: UNDEPLOY_OPTIONS },
+  { program: NOTES_PROGRAM, specs: NOTES_OPTIONS },
+  { program: SBOM_PROGRAM, specs: SBOM_OPTIONS },
+  { program: SIGN_PROGRAM, specs: SIGN_OPTIONS },
+  { program: KREW_PROGRAM, specs: KREW_OPTIONS },
 ];
 
 /** Where the page stands, relative to the repository. */

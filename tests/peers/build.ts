@@ -4,7 +4,15 @@
  *
  *     deno run -A tests/peers/build.ts
  */
-import { findOwn, findPublished, GRPC_CLIENT, GRPC_SERVER, GRPCURL, H2SPEC } from "./go_program.ts";
+import {
+  ACTIONLINT,
+  findOwn,
+  findPublished,
+  GRPC_CLIENT,
+  GRPC_SERVER,
+  GRPCURL,
+  H2SPEC,
+} from "./go_program.ts";
 import { findStories, MISSING } from "./hpack_stories.ts";
 import { findNodePackage, GRPC_JS } from "./npm_package.ts";
 
@@ -12,7 +20,7 @@ import { findNodePackage, GRPC_JS } from "./npm_package.ts";
 type Finding = readonly [name: string, missing: string | null];
 
 async function* findings(): AsyncGenerator<Finding> {
-  for (const program of [H2SPEC, GRPC_CLIENT, GRPC_SERVER, GRPCURL]) {
+  for (const program of [H2SPEC, GRPC_CLIENT, GRPC_SERVER, GRPCURL, ACTIONLINT]) {
     const found = await findPublished(program);
     yield [program.name, "missing" in found ? found.missing : null];
   }

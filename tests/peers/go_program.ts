@@ -39,6 +39,11 @@ export const GRPCURL: PublishedProgram = {
   module: "github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.3",
 };
 
+export const ACTIONLINT: PublishedProgram = {
+  name: "actionlint",
+  module: "github.com/rhysd/actionlint/cmd/actionlint@v1.7.7",
+};
+
 /** The executable, or why it is missing, with its remedy. */
 export type Found = { readonly path: string } | { readonly missing: string };
 

@@ -251,7 +251,7 @@ spec:
           - { path: /, pathType: Prefix, backend: { service: { name: web, port: { number: 80 } } } }
 `;
 
-/** User ada with the password secret. */
+/** User ada with the password secret, as bcrypt, which is WebAssembly. */
 const PROTECTED = `
 apiVersion: networking.k8s.io/v1
 kind: Ingress
@@ -276,5 +276,5 @@ spec: { ports: [{ port: 80 }] }
 apiVersion: v1
 kind: Secret
 metadata: { name: users }
-stringData: { auth: "ada:{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ=" }
+stringData: { auth: "ada:$2a$05$/uaF/uaF/uaF/uaF/uaF/uqOlJvf5V6mxHa8l/Vi42EntB04znnsa" }
 `;
