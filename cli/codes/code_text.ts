@@ -55,7 +55,7 @@ export function kindText({ section, kinds, severities, status, side }: Code): st
     const whose = {
       downstream: "the client",
       upstream: "the backend",
-      internal: "the configuration",
+      internal: "the configuration or the proxy",
     };
     const gets = status === null ? "no response, as the client is gone" : `response ${status}`;
     return `${gets}; caused by ${whose[side]}`;

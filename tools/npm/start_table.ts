@@ -48,9 +48,11 @@ export function packageConfig(config: StartConfig, commands: readonly Command[])
   };
 }
 
-/** The task's flags for `deno run`, with another permission set. */
+/** The task's flags for `deno run`, with another permission set; how modules are loaded is another matter in a bundle. */
 function flagsOf(task: string, permissions: string): string[] {
   const [program, run, ...rest] = task.split(" ");
   if (program !== "deno" || run !== "run") throw new Error(`${task} is no deno run`);
-  return rest.slice(0, -1).map((flag) => flag.startsWith("-P=") ? `-P=${permissions}` : flag);
+  return rest.slice(0, -1).filter((flag) => !flag.startsWith("--unstable-")).map((flag) =>
+    flag.startsWith("-P=") ? `-P=${permissions}` : flag
+  );
 }
