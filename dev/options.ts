@@ -85,8 +85,8 @@ const PLAN_OPTIONS = defineOptions({
     reason: "such a Service makes this machine connect to any name in a manifest",
     help:
       "Allows Services of type ExternalName as backends. deno task dev may connect to this machine " +
-      `only, so start it with ${START_WITH_NETWORK} --allow-external-name${WITHOUT_DENO}; deno task ` +
-      "explain connects to nothing and needs no more.",
+      `only, so start it with ${START_WITH_NETWORK} --allow-external-name${WITHOUT_DENO}; ` +
+      "deno task explain connects to nothing and needs no more.",
   },
   defaultBackend: {
     type: "string",

@@ -62,7 +62,8 @@ export function compileArguments(
   const [main, ...workers] = program.entries;
   return [
     "compile",
-    ...runFlags(config, program),
+    // An executable has all of its modules in it, and loads them in its own way.
+    ...runFlags(config, program).filter((flag) => !flag.startsWith("--unstable-")),
     "--no-check",
     "--frozen",
     "--no-code-cache",

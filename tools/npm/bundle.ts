@@ -29,6 +29,9 @@ const PACKAGED: ReadonlyMap<string, string> = new Map([
   ["dev/start_command.ts", "tools/npm/start_command.ts"],
 ]);
 
+/** In texts for users: the package has no tasks, and its commands have the tasks' names. */
+const TASK = /\bdeno task (?=[a-z])/g;
+
 export interface Bundle {
   /** What it was made from. */
   readonly content: ImageContent;
@@ -127,7 +130,7 @@ function sourcesPlugin(root: string): esbuild.Plugin {
         const contents = Deno.readTextFileSync(source).replace(THREAD, (_, module: string) => {
           const entry = relative(root, join(dirname(path), module));
           return `new URL("./${entryName(entry)}.mjs", import.meta.url)`;
-        });
+        }).replace(TASK, "pingress ");
         return { contents, loader: "ts" };
       });
     },

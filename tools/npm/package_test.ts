@@ -49,6 +49,10 @@ packageTest("the package holds all that it needs in 5 MB", async ({ folder }) =>
   assert.deepEqual(Object.keys(about.bin), ["pingress", "kubectl-pingress"]);
   assert.equal(about.version, VERSION);
   assert.deepEqual(about.dependencies, { deno: DENO_PACKAGE });
+  for (const { name } of Deno.readDirSync(join(folder, "node_modules/pingress/lib"))) {
+    const text = await Deno.readTextFile(join(folder, "node_modules/pingress/lib", name));
+    assert.doesNotMatch(text, /deno task |deno run -P/, name);
+  }
   const licences = await Deno.readTextFile(
     join(folder, "node_modules/pingress/THIRD_PARTY_LICENSES"),
   );

@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { runCommand } from "../command.ts";
+import { commandLineProgram } from "../compile.ts";
 import { COMPILE_TARGETS } from "../deployment_options.ts";
+import { compileArguments } from "../programs.ts";
 import { releaseNotes } from "./notes.ts";
 import { digestOf, signCommands } from "./signatures.ts";
 import { PLATFORMS } from "./krew.ts";
@@ -106,6 +108,22 @@ Deno.test("release:sbom lists the packages of every program", async () => {
       for (const each of packages.slice(1)) assert.equal(each.checksums.length, 1, each.name);
     }
   });
+});
+
+Deno.test("the executable has the program, each of its threads, and the rights of its task", async () => {
+  const program = await commandLineProgram(ROOT);
+  const [main, ...threads] = program.entries;
+  assert.equal(main, "cli/main.ts");
+  assert.ok(threads.includes("proxy/filters/passwords/verifier.ts"));
+  const args = compileArguments(CONFIG, program, {
+    output: "dist/pingress",
+    target: "aarch64-apple-darwin",
+    excluded: [],
+  });
+  assert.ok(args.includes("-P=pingress") && args.includes("--no-prompt"));
+  assert.ok(args.every((flag) => !flag.startsWith("--unstable-")));
+  for (const thread of threads) assert.ok(args.includes(`--include=${thread}`), thread);
+  assert.deepEqual(args.slice(-2), ["--output=dist/pingress", "cli/main.ts"]);
 });
 
 Deno.test("the kubectl plugin has an archive a platform, and a manifest with their hashes", async () => {
