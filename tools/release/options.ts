@@ -40,6 +40,12 @@ export const SIGN_PROGRAM: Program = {
 export const SIGN_OPTIONS = defineOptions({
   registry: IMAGES_OPTIONS.registry,
   tag: IMAGES_OPTIONS.tag,
+  digests: {
+    type: "string",
+    value: "FILE",
+    default: "dist/digests.txt",
+    help: "Writes the digest of each image to this file, as controller=sha256:… and the like.",
+  },
   dryRun: { type: "boolean", help: "Prints the commands without running them." },
 });
 
