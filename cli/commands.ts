@@ -15,6 +15,12 @@ export const COMMANDS: readonly Command[] = [
     load: () => import("./lint/command.ts"),
   },
   {
+    name: "explain",
+    summary: "Shows which route URLs take, and why.",
+    permissions: "explain",
+    load: () => import("./explain/explain.ts"),
+  },
+  {
     name: "codes",
     summary: "Explains the codes of problems, and of responses of proxies.",
     permissions: "offline",

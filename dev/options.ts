@@ -1,7 +1,6 @@
 /**
- * The command lines of `deno task dev` and `deno task explain`. In: arguments. Out: typed options,
- * a help text, or what is wrong. Both take the flags that decide what is served, so that one
- * explains what the other does.
+ * The command line of `deno task dev`. In: arguments. Out: typed options, a help text, or what is wrong.
+ * `explain` and `diff` take the flags that decide what is served, so that they show what `dev` does.
  */
 import type { PathOptions } from "../shared/path/canonical_path.ts";
 import {
@@ -14,7 +13,6 @@ import { HOST_OWNERSHIPS, type HostOwnershipMode } from "../controller/translate
 import { isDnsName } from "../controller/base/names.ts";
 import type { Address } from "../shared/net/address.ts";
 import { LOG_LEVELS, type LogLevel } from "../shared/log.ts";
-import { isToken, parseRequestedHeader } from "../shared/path/requested_url.ts";
 import {
   DEFAULT_LISTEN_RANGE,
   formatPortRange,
@@ -38,20 +36,8 @@ export const DEV_PROGRAM: Program = {
   },
 };
 
-export const EXPLAIN_PROGRAM: Program = {
-  name: "deno task explain",
-  summary: "Shows which route matches a URL, and why.",
-  positionals: {
-    name: "DIR… URL",
-    help: "Folders or files of Kubernetes YAML or JSON, then one URL: " +
-      "https://app.example.com/path.",
-    min: 2,
-    max: 1000,
-  },
-};
-
-/** What decides which routes there are. */
-const PLAN_OPTIONS = defineOptions({
+/** Which routes there are. */
+export const PLAN_OPTIONS = defineOptions({
   ingressClass: {
     type: "string",
     value: "NAME",
@@ -132,7 +118,8 @@ const PLAN_OPTIONS = defineOptions({
 /** Of a machine's own ports: more than a folder has Gateways. */
 const MAX_LISTEN_RANGE = 1024;
 
-const GATEWAY_OPTIONS = defineOptions({
+/** Where listeners of Gateways are served. */
+export const GATEWAY_OPTIONS = defineOptions({
   listenRange: {
     type: "string",
     value: "FROM-TO",
@@ -151,7 +138,8 @@ const GATEWAY_OPTIONS = defineOptions({
   },
 });
 
-const SLASH_OPTIONS = defineOptions({
+/** How paths are read. */
+export const SLASH_OPTIONS = defineOptions({
   mergeSlashes: {
     type: "boolean",
     reason: "as for proxies",
@@ -204,43 +192,6 @@ export const DEV_OPTIONS = defineOptions({
   },
 });
 
-export const EXPLAIN_OPTIONS = defineOptions({
-  method: {
-    type: "string",
-    value: "METHOD",
-    default: "GET",
-    reason: "as in curl",
-    check: (value) => isToken(value) ? null : "a method such as POST",
-    help: "Method of the request.",
-  },
-  header: {
-    type: "string",
-    value: "'NAME: VALUE'",
-    repeatable: true,
-    check: (value) => parseRequestedHeader(value) === null ? "of the form 'X-Beta: yes'" : null,
-    help: "Header of the request, in the syntax of curl.",
-  },
-  gateway: {
-    type: "string",
-    value: "NAMESPACE/NAME",
-    check: (value) =>
-      parseConfigMapName(value) === null ? "the name of a Gateway, such as default/web" : null,
-    help:
-      "Gateway whose address the URL is sent to. Without the flag, one that has routes for the " +
-      "host; a URL with the port that deno task dev prints for a listener is sent to that one.",
-  },
-  ...GATEWAY_OPTIONS,
-  ...SLASH_OPTIONS,
-  sslRedirect: {
-    type: "boolean",
-    reason: "as for deno task dev",
-    help:
-      "Also shows the redirect to HTTPS of hosts with generated certificates, as deno task dev " +
-      "--ssl-redirect. That of hosts with a certificate of their own is always shown.",
-  },
-  ...PLAN_OPTIONS,
-});
-
 export interface DevOptions {
   /** Folders and files. */
   readonly paths: readonly string[];
@@ -251,18 +202,6 @@ export interface DevOptions {
   readonly admin: Address;
   readonly plan: PlanOptions;
   readonly logLevel: LogLevel;
-}
-
-export interface ExplainOptions {
-  readonly paths: readonly string[];
-  readonly url: string;
-  readonly method: string;
-  readonly headers: readonly (readonly [name: string, value: string])[];
-  readonly pathOptions: PathOptions;
-  readonly sslRedirect: boolean;
-  /** `namespace/name`; null for none in particular. */
-  readonly gateway: string | null;
-  readonly plan: PlanOptions;
 }
 
 export type Parsed<T> =
@@ -292,30 +231,8 @@ export function parseDevOptions(args: readonly string[]): Parsed<DevOptions> {
   };
 }
 
-/** Never throws for what a user wrote. */
-export function parseExplainOptions(args: readonly string[]): Parsed<ExplainOptions> {
-  const parsed = parseOptions(EXPLAIN_PROGRAM, EXPLAIN_OPTIONS, args);
-  if (parsed.kind !== "ok") return parsed;
-  const { options, positionals } = parsed;
-  return {
-    kind: "ok",
-    options: {
-      paths: positionals.slice(0, -1),
-      url: positionals[positionals.length - 1],
-      method: options.method,
-      headers: options.header.flatMap((text) => {
-        const header = parseRequestedHeader(text);
-        return header === null ? [] : [header];
-      }),
-      pathOptions: toPathOptions(options),
-      sslRedirect: options.sslRedirect,
-      gateway: options.gateway ?? null,
-      plan: toPlanOptions(options),
-    },
-  };
-}
-
-function toPlanOptions(options: {
+/** Of `PLAN_OPTIONS` and `GATEWAY_OPTIONS`. */
+export function toPlanOptions(options: {
   readonly ingressClass: readonly string[];
   readonly nginxClass: readonly string[];
   readonly map: readonly string[];
@@ -368,6 +285,6 @@ function clashIn({ mappings, listenRange = DEFAULT_LISTEN_RANGE }: PlanOptions):
   return null;
 }
 
-function toPathOptions({ mergeSlashes, refuseEscapedSlashes }: PathOptions): PathOptions {
+export function toPathOptions({ mergeSlashes, refuseEscapedSlashes }: PathOptions): PathOptions {
   return { mergeSlashes, refuseEscapedSlashes };
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { parseDevOptions, parseExplainOptions } from "./options.ts";
+import { parseExplainOptions } from "../cli/explain/options.ts";
+import { parseDevOptions } from "./options.ts";
 
 Deno.test("without arguments the examples are served on this machine only", () => {
   const parsed = parseDevOptions([]);
@@ -25,7 +26,7 @@ Deno.test("flags that affect the configuration are the same in both programs", (
   if (dev.kind !== "ok" || explain.kind !== "ok") throw new Error("not parsed");
   assert.deepEqual(explain.options.plan, dev.options.plan);
   assert.deepEqual(explain.options.paths, ["a", "b.yaml"]);
-  assert.equal(explain.options.url, "http://x/");
+  assert.deepEqual(explain.options.requests.map(({ url }) => url.host), ["x"]);
   const { ingressClasses, mappings, allowExternalName, defaultBackend } = dev.options.plan;
   assert.deepEqual(ingressClasses, ["nginx", "other"]);
   assert.deepEqual(dev.options.plan.nginxClasses, ["legacy"]);
@@ -53,24 +54,6 @@ Deno.test("an invalid value is reported with the allowed ones", () => {
     assert.equal(parsed.kind, "error");
     if (parsed.kind === "error") assert.match(parsed.text, expected);
   }
-  assert.equal(parseExplainOptions(["only-a-folder"]).kind, "error");
-  assert.equal(parseExplainOptions(["--help"]).kind, "help");
-});
-
-Deno.test("explain accepts a method and headers like curl, and defaults to GET without headers", () => {
-  const explain = (...flags: string[]) => {
-    const parsed = parseExplainOptions(["a", "http://x/", ...flags]);
-    if (parsed.kind !== "ok") return parsed.text;
-    const { method, headers } = parsed.options;
-    return { method, headers };
-  };
-  assert.deepEqual(explain(), { method: "GET", headers: [] });
-  assert.deepEqual(explain("--method=POST", "--header", "X-Beta: yes", "--header=A:b: c"), {
-    method: "POST",
-    headers: [["X-Beta", "yes"], ["A", "b: c"]],
-  });
-  assert.match(String(explain("--method", "a b")), /--method.*a method such as POST/s);
-  assert.match(String(explain("--header", "X-Beta")), /--header.*of the form 'X-Beta: yes'/s);
 });
 
 Deno.test("ports of Gateways are beside those of programs that --map names", () => {

@@ -3,9 +3,10 @@
  * users read is what the programs take.
  */
 import { COMMANDS } from "../cli/commands.ts";
+import { EXPLAIN_OPTIONS, EXPLAIN_TASK } from "../cli/explain/options.ts";
 import { LINT_OPTIONS, LINT_PROGRAM } from "../cli/lint/options.ts";
 import { CONTROLLER_OPTIONS, CONTROLLER_PROGRAM } from "../controller/cli/options.ts";
-import { DEV_OPTIONS, DEV_PROGRAM, EXPLAIN_OPTIONS, EXPLAIN_PROGRAM } from "../dev/options.ts";
+import { DEV_OPTIONS, DEV_PROGRAM } from "../dev/options.ts";
 import { PROXY_OPTIONS, PROXY_PROGRAM } from "../proxy/cli/options.ts";
 import {
   formatDefault,
@@ -44,7 +45,7 @@ interface Documented {
 
 const PROGRAMS: readonly Documented[] = [
   { program: DEV_PROGRAM, specs: DEV_OPTIONS },
-  { program: EXPLAIN_PROGRAM, specs: EXPLAIN_OPTIONS },
+  { program: EXPLAIN_TASK, specs: EXPLAIN_OPTIONS },
   { program: LINT_PROGRAM, specs: LINT_OPTIONS },
   { program: CONTROLLER_PROGRAM, specs: CONTROLLER_OPTIONS },
   { program: PROXY_PROGRAM, specs: PROXY_OPTIONS },

@@ -3,7 +3,7 @@
  * programs' specs, the metrics, the fields of the access log, the differences from nginx, the
  * catalogue of problems, the table of annotations, and `bench/results`. Out: `docs/flags.md`,
  * `docs/metrics.md`, `docs/access-log.md`, `docs/differences-from-nginx.md`, `docs/status.md`,
- * `docs/annotations.md`, `docs/configmap.md`, `docs/codes.md`, the features on `docs/gateway.md`, and `docs/performance.md` with its plots; and from the models of the
+ * `docs/annotations.md`, `docs/configmap.md`, `docs/codes.md`, `docs/schemas`, the features on `docs/gateway.md`, and `docs/performance.md` with its plots; and from the models of the
  * Kubernetes client `dev/manifests/known_fields.json`, and `overlays/warn/nginx-annotations.yaml`.
  *
  *     deno task docs:update
@@ -15,6 +15,7 @@ import { CONFIGMAP_PAGE, configmapPage } from "./configmap_page.ts";
 import { DIFFERENCES_PAGE, differencesPage } from "./differences_page.ts";
 import { GATEWAY_PAGE, gatewayPage } from "./gateway_page.ts";
 import { FLAGS_PAGE, flagsPage } from "./flags_page.ts";
+import { jsonSchemas } from "./json_schemas.ts";
 import { KNOWN_FIELDS, knownFieldsText } from "./known_fields.ts";
 import { STATUS_PAGE, statusPage } from "./status_page.ts";
 import { WARN_POLICY, warnPolicy } from "./warn_policy.ts";
@@ -32,6 +33,7 @@ const pages = [
   [CONFIGMAP_PAGE, configmapPage()],
   [WARN_POLICY, warnPolicy()],
   [KNOWN_FIELDS, knownFieldsText()],
+  ...jsonSchemas(),
 ];
 for (const [path, text] of pages) {
   Deno.writeTextFileSync(path, text);

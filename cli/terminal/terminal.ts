@@ -2,6 +2,7 @@
  * What commands write to. In: text, and values for JSON. Out: standard output and error, with the width
  * and the colours that they take; progress of what takes long. A closed pipe ends the program.
  */
+import { escapeUnsafe } from "../../shared/log.ts";
 import { Output, type Stream } from "./output.ts";
 import { type Progress, ProgressLine } from "./progress.ts";
 import { isDumb, type Style, styleOf, takesColours } from "./style.ts";
@@ -68,7 +69,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
       progress?.erase();
       errors.write(`${text}\n`);
     },
-    json: (value) => write(`${JSON.stringify({ v: JSON_VERSION, ...value }, null, 2)}\n`),
+    json: (value) => write(`${jsonText({ v: JSON_VERSION, ...value })}\n`),
     progress(step) {
       progress?.end();
       return progress = new ProgressLine(step, {
@@ -89,4 +90,9 @@ export function processTerminal(environment: TerminalOptions["environment"]): Te
     columns: () => Deno.consoleSize().columns,
     exit: (code) => Deno.exit(code),
   });
+}
+
+/** What a terminal acts on is escaped, as JSON may have any character. */
+function jsonText(value: Readonly<Record<string, unknown>>): string {
+  return escapeUnsafe(JSON.stringify(value, null, 2));
 }

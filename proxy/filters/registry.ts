@@ -59,7 +59,7 @@ type OwnKind = "received-path" | "max-forwards" | "grpc-web";
 const HTTPS_REDIRECT = "https-redirect";
 
 /** Filters of one kind keep the order of the snapshot: those of the route, then the backend's. */
-const REQUEST_ORDER = inOrder<Kind | OwnKind | typeof HTTPS_REDIRECT>({
+export const REQUEST_ORDER = inOrder<Kind | OwnKind | typeof HTTPS_REDIRECT>({
   "received-path": true,
   // Checks of other filters take their time too.
   "deadline": true,

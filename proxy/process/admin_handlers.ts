@@ -28,6 +28,7 @@ import {
 } from "../router/explain.ts";
 import { METRICS_CONTENT_TYPE, streamPieces } from "../telemetry/exposition.ts";
 import { explainedListener } from "./explained_listener.ts";
+import { explainedSettings } from "./explained_settings.ts";
 import type { ConfigurationState } from "./sources.ts";
 import type { TelemetryHub } from "../telemetry/hub.ts";
 
@@ -209,6 +210,7 @@ function plain(url: RequestedUrl, explanation: Explanation, snapshot: Snapshot) 
     outcome,
     upstream: upstreams[0] ?? null,
     ...(upstreams.length > 1 ? { upstreams } : {}),
+    settings: explainedSettings(outcome.kind === "route" ? outcome.route : null, snapshot),
     considered,
     certificate: {
       by,

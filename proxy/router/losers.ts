@@ -41,6 +41,8 @@ export interface Considered {
   readonly route: Route;
   /** One sentence without a full stop. */
   readonly lostBecause: string;
+  /** Whether it would get the request, were there no other route. */
+  readonly isMatch: boolean;
 }
 
 /** As the router looks at it. */
@@ -87,7 +89,7 @@ export function losers(
   const { hostname } = listener ?? {};
   if (hostname !== undefined && !hostPatternTakes(hostname, request.host, listener?.wildcards)) {
     const lostBecause = `the listener ${request.listener} is for ${hostname} only`;
-    return candidates.map((route) => ({ route, lostBecause }));
+    return candidates.map((route) => ({ route, lostBecause, isMatch: false }));
   }
   const isFalling = listener?.fallThrough === true;
   // Of this host and of more specific ones routes are compared.
@@ -95,12 +97,13 @@ export function losers(
   const lastRank = decides === undefined ? Infinity : ranks.get(decides)!;
   const why = isFalling ? "which has a route for it" : "which decides alone";
   const reasons = new Reasons(request, winner);
-  return candidates.filter((route) => route !== winner).map((route) => ({
-    route,
-    lostBecause: isOn(route, request.listener) && rankOf(route) > lastRank
+  return candidates.filter((route) => route !== winner).map((route) => {
+    const mismatch = reasons.mismatch(route);
+    const lostBecause = isOn(route, request.listener) && rankOf(route) > lastRank
       ? `its host ${route.host} is less specific than ${decides}, ${why}`
-      : reasons.of(route),
-  }));
+      : mismatch ?? reasons.order(route);
+    return { route, lostBecause, isMatch: mismatch === null };
+  });
 }
 
 class Reasons {
@@ -114,14 +117,15 @@ class Reasons {
     this.#winner = winner;
   }
 
-  of(route: Route): string {
+  /** Why it does not take the request; null where it would. */
+  mismatch(route: Route): string | null {
     const { listener } = this.#request;
     if (!isOn(route, listener)) {
       const others = route.listeners ?? [...BUILT_IN_LISTENERS];
       return `it is on ${others.join(" and ")} only, not on ${listener}`;
     }
     const { match } = route;
-    return this.#path(match) ?? this.#conditions(match) ?? this.#order(route);
+    return this.#path(match) ?? this.#conditions(match);
   }
 
   #path({ path: match }: RouteMatch): string | null {
@@ -170,7 +174,7 @@ class Reasons {
   }
 
   /** Of a route that would take the request, were there no other. */
-  #order({ match }: Route): string {
+  order({ match }: Route): string {
     const winner = this.#winner;
     if (winner === null) return "it matches one form of the path, and another route the other";
     const won = winner.match;

@@ -17,11 +17,17 @@ export interface RequestedUrl {
   readonly query: string;
 }
 
-/** Scheme (another one than HTTP's is none), host with port, path. */
+/** Scheme (one of HTTP, or of a protocol inside of it), host with port, path. */
 const URL_PARTS =
-  /^(?:(https?):\/\/|(?![a-z][a-z0-9+.-]*:\/\/))([^/?#\\\s]+)(\/[^?#]*)?(\?[^#]*)?(?=#|$)/i;
+  /^(?:((?:http|ws|grpc)s?):\/\/|(?![a-z][a-z0-9+.-]*:\/\/))([^/?#\\\s]+)(\/[^?#]*)?(\?[^#]*)?(?=#|$)/i;
 
-/** Null where the text is no URL. Without a scheme it is taken for http. */
+/** Schemes over TLS. */
+const SECURE: ReadonlySet<string> = new Set(["https", "wss", "grpcs"]);
+
+/**
+ * Null where the text is no URL. Without a scheme it is taken for http, as ws and grpc are; wss and grpcs
+ * for https.
+ */
 export function parseRequestedUrl(text: string): RequestedUrl | null {
   const match = URL_PARTS.exec(text);
   if (match === null) return null;
@@ -35,7 +41,7 @@ export function parseRequestedUrl(text: string): RequestedUrl | null {
     return null;
   }
   return {
-    scheme: scheme.toLowerCase() === "https" ? "https" : "http",
+    scheme: SECURE.has(scheme.toLowerCase()) ? "https" : "http",
     host: hostname.replace(/^\[(.*)\]$/, "$1").replace(/\.$/, ""),
     port: portIn(authority),
     rawPath: escaped(path),

@@ -17,6 +17,10 @@ Deno.test("host and path are as sent by a client", () => {
       ["http://bücher.example/", "http xn--bcher-kva.example /"],
       ["http://[::1]:80/", "http ::1 /"],
       ["http://127.0.0.1/", "http 127.0.0.1 /"],
+      ["ws://a/b", "http a /b"],
+      ["WSS://a:8443/b", "https a /b"],
+      ["grpc://a/x.Y/Z", "http a /x.Y/Z"],
+      ["grpcs://a/x.Y/Z", "https a /x.Y/Z"],
     ]
   ) {
     const url = parseRequestedUrl(text);

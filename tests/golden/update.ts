@@ -1,5 +1,5 @@
 /**
- * Writes the golden files of lint, of `translate` and of Gateway API anew: a `NAME.out.yaml` for each
+ * Writes the golden files of lint and explain, of `translate` and of Gateway API anew: a `NAME.out.yaml` for each
  * `NAME.in.yaml` of `translate/` and `gateway/`, and none besides. Read the difference before you commit it: it is the change of behaviour.
  */
 import {
@@ -18,6 +18,7 @@ import {
   readGatewayCase,
   runGatewayCase,
 } from "./gateway_case.ts";
+import { explainOutputs } from "./explain_case.ts";
 import { lintOutputs } from "./lint_case.ts";
 
 const cases = [
@@ -30,7 +31,7 @@ const cases = [
   ),
 ];
 let changed = 0;
-for (const [file, text] of [...cases, ...lintOutputs()]) {
+for (const [file, text] of [...cases, ...lintOutputs(), ...explainOutputs()]) {
   if (textOf(file) === text) continue;
   Deno.writeTextFileSync(file, text);
   console.log(`written: ${fileName(file)}`);

@@ -66,7 +66,8 @@ Deno.test("explain exits with 0 for a route, 1 for none, 2 for an invalid comman
         [[folder, "http://b.example.com/"], 1, /\nRoute: none matches this path/],
         [[folder, "http://a.example.com/%zz"], 1, /400/],
         [[folder, "http://"], 2, /is no URL/],
-        [[folder], 2, /needs DIR… URL/],
+        [[folder], 2, /is no URL/],
+        [[], 2, /needs \[DIR…\] URL…/],
         [
           ["no/such/folder", "http://a/"],
           2,

@@ -372,6 +372,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
   {
     reason: "Moves bytes, or holds a value, without a look at it.",
     functions: {
+      "cli/json_parts.ts": ["closed", "nullable"],
       "controller/outputs/output.ts": ["leaderJob"],
       "proxy/io/buffer_pool.ts": ["BufferPool.give", "BulkPool.give"],
       "proxy/filters/filtered_exchange.ts": [
@@ -490,12 +491,15 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "cli/codes/codes.ts": ["findCode", "main"],
       "cli/completion/completed_command.ts": ["completedCommand"],
       "cli/completion/completion.ts": ["main"],
+      "cli/explain/explain.ts": ["main", "runExplain"],
+      "cli/explain/options.ts": ["parseExplainOptions"],
       "cli/lint/command.ts": ["main"],
       "cli/main.ts": ["main"],
       "cli/output_option.ts": ["shortFlagOf", "withLongNames"],
       "cli/terminal/output.ts": ["Output.write"],
       "cli/terminal/progress.ts": ["ProgressLine.step", "new ProgressLine"],
       "cli/terminal/style.ts": ["isDumb", "takesColours"],
+      "cli/terminal/wrapped_lines.ts": ["wrapLine"],
       "cli/version/version.ts": ["main"],
       "shared/wrapped_text.ts": ["wrapText"],
       "cli/lint/annotation_findings.ts": ["annotationFindings"],

@@ -1,5 +1,5 @@
 /**
- * `deno task dev` and `deno task explain` as a newcomer meets them: child processes with the very
+ * `deno task dev`, `deno task explain` and `deno task pingress` as a newcomer meets them: child processes with the very
  * commands and permissions of deno.json, folders of manifests, and clients from outside.
  */
 import assert from "node:assert/strict";
@@ -13,15 +13,17 @@ export const EXAMPLES = join(ROOT, "examples");
 /** How long anything is waited for, in ms, before the test gives up. */
 export const PATIENCE = 20_000;
 
+type Task = "dev" | "explain" | "pingress";
+
 /** The task's command line, run by the same Deno as this test. */
-function taskArguments(task: "dev" | "explain"): string[] {
+function taskArguments(task: Task): string[] {
   const config = JSON.parse(Deno.readTextFileSync(join(ROOT, "deno.json")));
   const [program, ...args] = config.tasks[task].command.split(" ");
   assert.equal(program, "deno");
   return args;
 }
 
-export function spawn(task: "dev" | "explain", args: readonly string[]): Deno.ChildProcess {
+export function spawn(task: Task, args: readonly string[]): Deno.ChildProcess {
   return new Deno.Command(Deno.execPath(), {
     args: [...taskArguments(task), ...args],
     cwd: ROOT,

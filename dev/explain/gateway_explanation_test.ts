@@ -1,11 +1,6 @@
 /** What explain says of URLs that Gateways take. */
 import assert from "node:assert/strict";
-import { translate } from "../../controller/translate/translator.ts";
-import { parseRequestedUrl } from "../../shared/path/requested_url.ts";
-import { NOW, planFor, planOptions, readTexts } from "../../tests/support/dev_plan.ts";
-import { type Explained, explainUrl } from "../explanation.ts";
-import { toTranslateOptions } from "../plan.ts";
-import { withAssumedObjects } from "./assumed_objects.ts";
+import { type Explained, explained } from "../../tests/support/explained.ts";
 
 const YAML = `apiVersion: gateway.networking.k8s.io/v1
 kind: Gateway
@@ -62,16 +57,7 @@ function explainText(
   text: string,
   headers: readonly (readonly [string, string])[] = [],
 ): Explained {
-  const files = { "a.yaml": YAML };
-  const manifests = readTexts(files);
-  const now = Date.parse(NOW);
-  const resources = withAssumedObjects(manifests.resources);
-  const options = toTranslateOptions(planOptions());
-  return explainUrl({
-    ...{ url: parseRequestedUrl(text)!, method: "GET", headers, manifests, plan: planFor(files) },
-    clusterSnapshot: translate(resources, null, options, () => now).snapshot,
-    ...{ sslRedirect: false, gateway: "default/web", now },
-  });
+  return explained(text, { "a.yaml": YAML }, { headers, gateway: "default/web" });
 }
 
 const CASES: readonly (readonly [string, string, boolean, readonly RegExp[]])[] = [
@@ -134,9 +120,9 @@ const CASES: readonly (readonly [string, string, boolean, readonly RegExp[]])[] 
 
 for (const [name, url, isForwarded, patterns] of CASES) {
   Deno.test(`for a URL of a Gateway, explain ${name}`, () => {
-    const explained = explainText(url);
-    for (const pattern of patterns) assert.match(explained.text, pattern);
-    assert.equal(explained.isForwarded, isForwarded);
+    const { text, isForwarded: got } = explainText(url);
+    for (const pattern of patterns) assert.match(text, pattern);
+    assert.equal(got, isForwarded);
   });
 }
 

@@ -3,11 +3,12 @@
  * requests go to. Out: each address that is not used, with the reason.
  */
 import { isIP } from "node:net";
-import { portsOf, stateOf } from "../controller/translate/backends/endpoints.ts";
-import { asList, fieldOf } from "../controller/base/json.ts";
+import { portsOf, stateOf } from "../../controller/translate/backends/endpoints.ts";
+import { formatAddress } from "../../shared/net/address.ts";
+import { asList, fieldOf } from "../../controller/base/json.ts";
 
 export interface UnusedEndpoint {
-  /** As it is written. */
+  /** As it is written, with the port that it has for the Service's. */
   readonly address: string;
   /** A clause: `not ready`. */
   readonly because: string;
@@ -23,18 +24,25 @@ export function unusedEndpoints(
   port: string | null,
   used: ReadonlySet<string>,
 ): UnusedEndpoint[] {
-  const found = new Map<string, string>();
+  const found = new Map<string, UnusedEndpoint>();
   for (const slice of slices) {
     for (const endpoint of asList(fieldOf(slice, "endpoints")) ?? []) {
       for (const address of asList(fieldOf(endpoint, "addresses")) ?? []) {
         if (typeof address !== "string" || used.has(address)) continue;
         const because = whyUnused(slice, endpoint, address, port);
         // Of several slices the one that could serve it says most.
-        if (!found.has(address) || because === NOT_READY) found.set(address, because);
+        if (found.has(address) && because !== NOT_READY) continue;
+        found.set(address, { address: withPort(address, slice, port), because });
       }
     }
   }
-  return [...found].map(([address, because]) => ({ address, because }));
+  return [...found.values()];
+}
+
+/** The address alone where its slice has no such port. */
+function withPort(address: string, slice: unknown, port: string | null): string {
+  const [number] = port === null || isIP(address) === 0 ? [] : portsOf(slice, port, 1);
+  return number === undefined ? address : formatAddress({ hostname: address, port: number });
 }
 
 const NOT_READY = "not ready";

@@ -1,13 +1,11 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { translate } from "../controller/translate/translator.ts";
-import { NOW, planFor, planOptions, readTexts } from "../tests/support/dev_plan.ts";
-import type { PathOptions } from "../shared/path/canonical_path.ts";
-import { type Explained, explainUrl, type Question } from "./explanation.ts";
-import { toTranslateOptions } from "./plan.ts";
-import { parseRequestedUrl } from "../shared/path/requested_url.ts";
+import { type Explained, explained } from "../../tests/support/explained.ts";
+import { planFor } from "../../tests/support/dev_plan.ts";
+import type { PathOptions } from "../../shared/path/canonical_path.ts";
+import type { Question } from "./question.ts";
 
-const EXAMPLES = join(import.meta.dirname!, "..", "examples");
+const EXAMPLES = join(import.meta.dirname!, "..", "..", "examples");
 
 function examples(): Record<string, string> {
   const names = [...Deno.readDirSync(EXAMPLES)].map(({ name }) => name).sort();
@@ -23,23 +21,7 @@ function explainText(
   pathOptions?: PathOptions,
   details: Pick<Question, "method" | "headers"> = { method: "GET", headers: [] },
 ): Explained {
-  const url = parseRequestedUrl(text);
-  if (url === null) throw new Error(text);
-  const manifests = readTexts(files);
-  const now = Date.parse(NOW);
-  const options = toTranslateOptions(planOptions());
-  const clusterSnapshot = translate(manifests.resources, null, options, () => now).snapshot;
-  const plan = planFor(files);
-  return explainUrl({
-    url,
-    ...details,
-    manifests,
-    plan,
-    clusterSnapshot,
-    pathOptions,
-    sslRedirect,
-    now,
-  });
+  return explained(text, files, { sslRedirect, pathOptions, ...details });
 }
 
 Deno.test("the matching route is named with its object, field and place", () => {
@@ -118,7 +100,7 @@ Deno.test("endpoints are those of the manifests, with their local replacements",
     /\nEndpoints of default\/api:rest:\n {2}protocol: HTTP\/1\.1 in plain text\n/,
   );
   assert.match(text, /\n {2}10\.1\.0\.21:8000 +gets requests\n/);
-  assert.match(text, /\n {2}10\.1\.0\.22 +gets none: not ready\n/);
+  assert.match(text, /\n {2}10\.1\.0\.22:8000 +gets none: not ready\n/);
   assert.match(text, /\n {2}deno task dev sends it to: sample backend\n/);
   const rpc = explainText("http://grpc.example.com/").text;
   assert.match(
@@ -240,7 +222,11 @@ Deno.test("plain HTTP to a host with a certificate is shown as redirected", () =
     ["http://app.example.com/.well-known/acme-challenge/x", true, null],
     ["http://app.example.com/%zz", true, null],
     ["http://grpc.example.com/", false, null],
-    ["http://grpc.example.com/", true, "https://grpc.example.com/ by deno task dev, which makes"],
+    [
+      "http://grpc.example.com/",
+      true,
+      "https://grpc.example.com/ by deno task dev, as it generates",
+    ],
   ];
   for (const [url, sslRedirect, says] of table) {
     const { text } = explainText(url, examples(), sslRedirect);
@@ -359,8 +345,8 @@ ports: [{ name: admin, port: 8081 }]
   );
   assert.deepEqual(rows, [
     "10.0.0.1:8080 gets requests",
-    "10.0.0.2 gets none: not ready",
-    "10.0.0.3 gets none: terminating, and others are ready",
+    "10.0.0.2:8080 gets none: not ready",
+    "10.0.0.3:8080 gets none: terminating, and others are ready",
     "web.example.com gets none: it is no IP address",
     "10.0.0.4 gets none: its EndpointSlice has no TCP port http",
   ]);

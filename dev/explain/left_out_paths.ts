@@ -4,11 +4,12 @@
  * of it: another Ingress has the same host and path, another namespace the host, it cannot be read, or
  * the whole Ingress is left out. Pure.
  */
-import { asList, fieldOf } from "../controller/base/json.ts";
-import { fieldOfAnnotation } from "../controller/translate/annotations/nginx/refusals.ts";
-import { formatObject, type ObjectRef, type Problem } from "../shared/problem.ts";
-import type { Manifests } from "./manifests/manifests.ts";
-import { type Plan, refOf } from "./plan.ts";
+import { asList, fieldOf } from "../../controller/base/json.ts";
+import { fieldOfAnnotation } from "../../controller/translate/annotations/nginx/refusals.ts";
+import { readRoutePath } from "../../shared/snapshot/route_path.ts";
+import { formatObject, type ObjectRef, type Problem } from "../../shared/problem.ts";
+import type { Manifests } from "../manifests/manifests.ts";
+import { type Plan, refOf } from "../plan.ts";
 
 /** Of problems that are errors with all paths of an Ingress. */
 const WHOLE: ReadonlySet<string> = new Set(["", "spec", "spec.rules"]);
@@ -22,14 +23,22 @@ export interface LeftOutPath {
   readonly field: string;
   /** As it was written: `app.example.com Prefix /`. */
   readonly written: string;
+  /** The path alone. */
+  readonly path: string;
   readonly because: string;
+  /** Whether it would get the request without all others. */
+  readonly isMatch: boolean;
 }
 
-/** @param takes whether the host of a rule takes the host that is asked about. */
+/**
+ * @param takes whether the host of a rule takes the host that is asked about.
+ * @param requested the canonical path of the request; null for one that is refused.
+ */
 export function leftOutPaths(
-  { resources }: Manifests,
+  { resources }: Pick<Manifests, "resources">,
   { snapshot, statuses, problems }: Plan,
   takes: (host: unknown) => boolean,
+  requested: string | null,
 ): LeftOutPath[] {
   const placeOf = (object: ObjectRef, field: string) => `${formatObject(object)} ${field}`;
   const served = new Set(statuses.map(({ object }) => formatObject(object)));
@@ -46,13 +55,24 @@ export function leftOutPaths(
       return (asList(fieldOf(fieldOf(rule, "http"), "paths")) ?? []).flatMap((path, j) => {
         const field = `spec.rules[${i}].http.paths[${j}]`;
         if (routed.has(placeOf(object, field))) return [];
-        const parts = [host ?? "*", fieldOf(path, "pathType"), fieldOf(path, "path") ?? "/"];
+        const [type, value] = [fieldOf(path, "pathType"), fieldOf(path, "path") ?? "/"];
+        const written = [host ?? "*", type, value].map(String).join(" ");
         const because = reasonOf(own, field, `spec.rules[${i}].host`)?.message ??
           "no problem says why";
-        return [{ object, field, written: parts.map(String).join(" "), because }];
+        const isMatch = requested !== null && takesPath(type, String(value), requested);
+        return [{ object, field, written, path: String(value), because, isMatch }];
       });
     });
   });
+}
+
+/** As Ingresses define their path types; ImplementationSpecific is a prefix. */
+function takesPath(type: unknown, written: string, requested: string): boolean {
+  const path = readRoutePath(type === "Exact" ? "Exact" : "Prefix", written);
+  if (!path.ok) return false;
+  const { value } = path.match;
+  if (requested === value) return true;
+  return type !== "Exact" && (value === "/" || requested.startsWith(`${value}/`));
 }
 
 /** Of several problems the one for which the path has no route: a warning may be about something else. */

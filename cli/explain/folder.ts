@@ -1,0 +1,30 @@
+/** Explanations of a folder. In: folders and files of manifests. Out: a function that explains a URL. */
+import { translate } from "../../controller/translate/translator.ts";
+import { explainUrl } from "../../dev/explain/explanation.ts";
+import { withAssumedObjects } from "../../dev/gateway/assumed_objects.ts";
+import { ManifestFolder, unreadablePath } from "../../dev/manifests/folder.ts";
+import { makePlan, toTranslateOptions } from "../../dev/plan.ts";
+import type { Explainer } from "./explainer.ts";
+import type { ExplainOptions } from "./options.ts";
+
+/** Nothing is dialled here: they only show that a sample backend would be. */
+const SAMPLES = [{ address: "127.0.0.1", port: 1 }, { address: "127.0.0.1", port: 2 }];
+
+/** The explainer, or a sentence that says why the folder cannot be read. */
+export async function folderExplainer(options: ExplainOptions): Promise<Explainer | string> {
+  const { paths, plan: planOptions, headers, pathOptions, sslRedirect, gateway } = options;
+  const unreadable = await unreadablePath(paths);
+  if (unreadable !== null) return unreadable;
+  const manifests = await new ManifestFolder(paths).read();
+  const now = Date.now();
+  const clock = () => now;
+  const plan = makePlan(manifests, planOptions, () => SAMPLES, null, clock);
+  const resources = withAssumedObjects(manifests.resources);
+  const cluster = translate(resources, null, toTranslateOptions(planOptions), clock);
+  return ({ url, method }) =>
+    Promise.resolve(explainUrl({
+      ...{ url, method, headers, manifests, plan, pathOptions, sslRedirect, gateway, now },
+      clusterSnapshot: cluster.snapshot,
+      isInDev: true,
+    }));
+}

@@ -1,0 +1,108 @@
+/**
+ * Problems that may be why a URL is not served as somebody expects. In: the question, and what takes the URL.
+ * Out: those of files that cannot be read, of the objects that name the host, be they left out, and of what
+ * these objects name; for a Gateway those of its routes.
+ */
+import { asList, fieldOf, isAbsent } from "../../controller/base/json.ts";
+import type { Explanation } from "../../proxy/router/explain.ts";
+import { hostPatternTakes } from "../../proxy/router/host.ts";
+import { parseHostPattern } from "../../shared/host/host_pattern.ts";
+import { formatObject, type ObjectRef, type Problem } from "../../shared/problem.ts";
+import { parentGatewaysOf } from "../gateway/route_parents.ts";
+import type { LocatedProblem } from "../manifests/file.ts";
+import { refOf } from "../plan.ts";
+import { SERVICE_LABEL } from "./endpoint_facts.ts";
+import type { Question } from "./question.ts";
+
+/** Of the Gateway, and of routes that name it as a parent. */
+export function problemsOfGateway(
+  { manifests, plan }: Question,
+  gateway: string,
+): LocatedProblem[] {
+  const related = new Set([`Gateway ${gateway}`]);
+  for (const route of manifests.resources.httpRoutes ?? []) {
+    const { gateways, object, services } = parentGatewaysOf(route);
+    if (!gateways.includes(gateway)) continue;
+    for (const each of [object, ...services]) related.add(formatObject(each));
+  }
+  return plan.problems.filter(({ problem: { object } }) =>
+    object === null || related.has(formatObject(object))
+  );
+}
+
+/** Of Gateways that do not take the URL. */
+export function problemsOfGateways(
+  { plan }: Question,
+  gateways: readonly string[],
+): LocatedProblem[] {
+  return plan.problems.filter(({ problem: { object } }) =>
+    object?.kind === "Gateway" && gateways.includes(`${object.namespace}/${object.name}`)
+  );
+}
+
+export function problemsOfIngresses(
+  question: Question,
+  explanation: Explanation,
+): LocatedProblem[] {
+  const { manifests, plan, url } = question;
+  const related = new Set<string>();
+  const relate = (ref: ObjectRef) => related.add(formatObject(ref));
+  const { outcome, considered, certificate } = explanation;
+  if (outcome.kind === "route") relate(outcome.route.origin);
+  for (const { route } of considered) relate(route.origin);
+  if (certificate.certificate !== null) relate(certificate.certificate.origin);
+  for (const ingress of manifests.resources.ingresses) {
+    const ref = refOf(ingress);
+    const rules = rulesOf(ingress);
+    if (!rulesName(rules, url.host) && !related.has(formatObject(ref))) continue;
+    relate(ref);
+    const { namespace } = ref;
+    for (const name of namedServices(ingress.spec, rules)) {
+      relate({ kind: "Service", namespace, name });
+      for (const slice of manifests.resources.endpointSlices) {
+        if (fieldOf(slice.metadata?.labels, SERVICE_LABEL) !== name) continue;
+        relate({ kind: "EndpointSlice", namespace, name: slice.metadata?.name ?? "" });
+      }
+    }
+    for (const tls of asList(fieldOf(ingress.spec, "tls")) ?? []) {
+      const name = fieldOf(tls, "secretName");
+      if (typeof name === "string") relate({ kind: "Secret", namespace, name });
+    }
+  }
+  return plan.problems.filter(({ problem, leftOut }) =>
+    problem.object === null || related.has(formatObject(problem.object)) ||
+    (problem.object.kind === "Ingress" && rulesName(rulesOf(leftOut), url.host)) ||
+    mayHideRules(problem)
+  );
+}
+
+/** An unknown field outside of the lists of an Ingress, such as `rule`: it may name this host. */
+function mayHideRules({ object, field, reason }: Problem): boolean {
+  return object?.kind === "Ingress" && reason === "FieldUnknown" && !field.includes("[");
+}
+
+function rulesOf(ingress: unknown): readonly unknown[] {
+  return asList(fieldOf(fieldOf(ingress, "spec"), "rules")) ?? [];
+}
+
+function rulesName(rules: readonly unknown[], host: string): boolean {
+  return rules.some((rule) => ruleNames(fieldOf(rule, "host"), host));
+}
+
+/** Also a host that is written wrongly, if it is this one that was meant. */
+export function ruleNames(written: unknown, host: string): boolean {
+  if (isAbsent(written) || written === "") return true;
+  const text = String(written);
+  const pattern = parseHostPattern(text);
+  return pattern.ok ? hostPatternTakes(pattern.host, host) : text.toLowerCase() === host;
+}
+
+function namedServices(spec: unknown, rules: readonly unknown[]): Set<string> {
+  const paths = rules.flatMap((rule) => asList(fieldOf(fieldOf(rule, "http"), "paths")) ?? []);
+  const backends = [
+    fieldOf(spec, "defaultBackend"),
+    ...paths.map((path) => fieldOf(path, "backend")),
+  ];
+  const names = backends.map((backend) => fieldOf(fieldOf(backend, "service"), "name"));
+  return new Set(names.filter((name) => typeof name === "string"));
+}

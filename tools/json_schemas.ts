@@ -1,0 +1,25 @@
+/**
+ * Schemas of what commands print with `-o json`. In: their schemas in code. Out: the text of each file below
+ * `docs/schemas`.
+ */
+import type { TSchema } from "typebox";
+import { EXPLAIN_JSON } from "../cli/explain/explanation_schema.ts";
+
+const DIALECT = "https://json-schema.org/draft/2020-12/schema";
+
+const SCHEMAS: Readonly<Record<string, TSchema>> = {
+  explain: EXPLAIN_JSON,
+};
+
+/** The file of each command, relative to the repository, with its text. */
+export function jsonSchemas(): readonly (readonly [file: string, text: string])[] {
+  return Object.entries(SCHEMAS).map(([command, schema]) => {
+    const text = JSON.stringify({ $schema: DIALECT, ...schema }, open, 2);
+    return [`docs/schemas/${command}.json`, `${text}\n`] as const;
+  });
+}
+
+/** Readers must take fields that a later version adds; the tests must not. */
+function open(key: string, value: unknown): unknown {
+  return key === "additionalProperties" ? undefined : value;
+}
