@@ -21,6 +21,12 @@ export const COMMANDS: readonly Command[] = [
     load: () => import("./explain/explain.ts"),
   },
   {
+    name: "diff",
+    summary: "Shows which routes, certificates and answers new manifests change.",
+    permissions: "diff",
+    load: () => import("./diff/diff.ts"),
+  },
+  {
     name: "codes",
     summary: "Explains the codes of problems, and of responses of proxies.",
     permissions: "offline",

@@ -3,11 +3,13 @@
  * `docs/schemas`.
  */
 import type { TSchema } from "typebox";
+import { DIFF_JSON } from "../cli/diff/diff_schema.ts";
 import { EXPLAIN_JSON } from "../cli/explain/explanation_schema.ts";
 
 const DIALECT = "https://json-schema.org/draft/2020-12/schema";
 
 const SCHEMAS: Readonly<Record<string, TSchema>> = {
+  diff: DIFF_JSON,
   explain: EXPLAIN_JSON,
 };
 

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { Static } from "typebox";
 import { Compile } from "typebox/compile";
+import { DIFF_JSON } from "../cli/diff/diff_schema.ts";
 import { EXPLAIN_JSON, EXPLANATION } from "../cli/explain/explanation_schema.ts";
 import type { UrlExplanation } from "../dev/explain/url_explanation.ts";
 import { jsonSchemas } from "./json_schemas.ts";
@@ -25,7 +26,7 @@ Deno.test("explanations have the fields of their schema, and no others", () => {
   assert.ok(isSame);
 });
 
-for (const [golden, schema] of [["explain", EXPLAIN_JSON]] as const) {
+for (const [golden, schema] of [["explain", EXPLAIN_JSON], ["diff", DIFF_JSON]] as const) {
   Deno.test(`the JSON of ${golden} is as its schema says`, () => {
     const text = Deno.readTextFileSync(join(ROOT, `tests/golden/${golden}/json.out`));
     const validator = Compile(schema);

@@ -6,6 +6,7 @@
 import type { LocatedProblem } from "../../dev/manifests/file.ts";
 import { isSamePart } from "../../shared/snapshot/equality.ts";
 import { upstreamsOf } from "../../shared/snapshot/forward_action.ts";
+import { routeKey } from "../../shared/snapshot/route_key.ts";
 import type { Certificate, Origin, Route, Snapshot } from "../../shared/snapshot/types.ts";
 
 export interface ServedState {
@@ -89,15 +90,18 @@ export function isUnchanged({ routes, certificates, settings, problems }: Served
       problems.added.length + problems.mended.length === 0;
 }
 
-/** Routes by their ids; one that is gone and one that is new are the same if they are written in one place. */
+/**
+ * Routes by what they match, as ids of HTTPRoutes count rules; one that is gone and one that is new are the same if
+ * they are written in one place.
+ */
 function routeChanges(before: Snapshot, after: Snapshot): RouteChange[] {
-  const old = new Map(before.routes.map((route) => [route.id, route]));
-  const present = new Set(after.routes.map(({ id }) => id));
-  const gone = Map.groupBy(before.routes.filter(({ id }) => !present.has(id)), placeOf);
+  const old = new Map(before.routes.map((route) => [routeKey(route), route]));
+  const present = new Set(after.routes.map(routeKey));
+  const gone = Map.groupBy(before.routes.filter((route) => !present.has(routeKey(route))), placeOf);
   const aspectsOf = routeComparison(before, after);
   const changes: RouteChange[] = [];
   for (const route of after.routes) {
-    const other = old.get(route.id) ?? gone.get(placeOf(route))?.shift();
+    const other = old.get(routeKey(route)) ?? gone.get(placeOf(route))?.shift();
     if (other === undefined) {
       changes.push({ kind: "added", after: route });
       continue;

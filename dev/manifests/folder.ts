@@ -13,13 +13,23 @@ const SKIPPED_FOLDERS: ReadonlySet<string> = new Set(["node_modules"]);
 const EXTENSIONS = /\.(ya?ml|json)$/i;
 
 /** A larger file is a dump of something else; etcd takes no object above 1.5 MiB. */
-const MAX_FILE_BYTES = 16 * 1024 * 1024;
+export const MAX_FILE_BYTES = 16 * 1024 * 1024;
 
 /** More files than that, and somebody named the wrong folder. */
 export const MAX_FILES = 10_000;
 
 /** Deeper folders lead in circles or into something else. */
 const MAX_DEPTH = 32;
+
+/** Whether a file below a folder is read. @param path From the folder on, with slashes. */
+export function isManifestFile(path: string): boolean {
+  return EXTENSIONS.test(path) && !path.split("/").some(isSkipped);
+}
+
+/** Of a file or folder. */
+function isSkipped(name: string): boolean {
+  return name.startsWith(".") || SKIPPED_FOLDERS.has(name);
+}
 
 export interface FoundFile {
   /** Joined from what the user named and the way down from it. */
@@ -174,7 +184,7 @@ class Search implements FoundFiles {
     this.#seen.add(real);
     const names: string[] = [];
     for await (const { name } of Deno.readDir(path)) {
-      if (!name.startsWith(".") && !SKIPPED_FOLDERS.has(name)) names.push(name);
+      if (!isSkipped(name)) names.push(name);
     }
     for (const name of names.sort()) {
       await this.enter(path === "." ? name : `${path}/${name}`, depth + 1, false);

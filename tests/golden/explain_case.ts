@@ -1,9 +1,15 @@
 /**
- * The golden cases of explain. In: `explain/folder`. Out: what is printed of it, at several widths. Files are named as from the root of the repository.
+ * The golden cases of explain and diff. In: `explain/folder`, `diff/before` and `diff/after`. Out: what is
+ * printed of them, at several widths. Files are named as from the root of the repository.
  */
+import { compare } from "../../cli/diff/comparison.ts";
+import { diffJson } from "../../cli/diff/diff_json.ts";
+import { diffText } from "../../cli/diff/diff_text.ts";
+import { sideOf } from "../../cli/diff/side.ts";
 import { explanationText } from "../../cli/explain/explanation_text.ts";
 import { shortText } from "../../cli/explain/short_text.ts";
 import { styleOf } from "../../cli/terminal/style.ts";
+import { NOW, planOptions, readTexts } from "../support/dev_plan.ts";
 import { explained } from "../support/explained.ts";
 
 const PLAIN = styleOf(false);
@@ -55,6 +61,25 @@ export function explainOutputs(): readonly (readonly [file: URL, text: string])[
       explanations.map((each) => `${shortText(each, PLAIN)}\n`).join(""),
     ] as const,
     [fileOf("explain/json"), `${JSON.stringify({ v: 1, explanations }, null, 2)}\n`] as const,
+  ];
+}
+
+/** As `explainOutputs`. */
+export function diffOutputs(): readonly (readonly [file: URL, text: string])[] {
+  const now = Date.parse(NOW);
+  const side = (folder: string) => sideOf(folder, readTexts(textsOf(folder)), planOptions(), now);
+  const comparison = compare(side("diff/before"), side("diff/after"));
+  return [
+    ...WIDTHS.map((columns) =>
+      [
+        fileOf(`diff/text-${columns}`),
+        `${diffText(comparison, { columns, style: PLAIN })}\n`,
+      ] as const
+    ),
+    [
+      fileOf("diff/json"),
+      `${JSON.stringify({ v: 1, ...diffJson(comparison) }, null, 2)}\n`,
+    ] as const,
   ];
 }
 

@@ -1,0 +1,204 @@
+/**
+ * Manifests of a commit. In: a reference of git, and folders and files of the work tree. Out: the files that the
+ * commit has there, or a sentence that says why they cannot be read.
+ *
+ * The reference is resolved behind `--end-of-options`, so that one which begins with a dash is no option, and
+ * only the hash goes on from there. Nothing is checked out, and no filter or hook of the repository runs.
+ */
+import { basename, dirname, join } from "node:path";
+import { isManifestFile, MAX_FILE_BYTES, MAX_FILES } from "../../dev/manifests/folder.ts";
+
+export type TreeReading =
+  | { readonly ok: true; readonly files: readonly TreeFile[] }
+  | { readonly ok: false; readonly message: string };
+
+export interface TreeFile {
+  /** `git:REF:path`, below what was asked for. */
+  readonly name: string;
+  readonly text: string;
+}
+
+/** No lock, no prompt, and nothing that a partial clone lacks is fetched. */
+const ENVIRONMENT = {
+  GIT_OPTIONAL_LOCKS: "0",
+  GIT_TERMINAL_PROMPT: "0",
+  GIT_NO_LAZY_FETCH: "1",
+  GIT_LITERAL_PATHSPECS: "1",
+  LC_ALL: "C",
+};
+
+/** @param reference A branch, tag or commit; a `:path` behind it is not taken. */
+export async function readTree(
+  reference: string,
+  paths: readonly string[],
+): Promise<TreeReading> {
+  const files: TreeFile[] = [];
+  for (const path of paths) {
+    const read = await readPath(reference, path);
+    if (!read.ok) return read;
+    files.push(...read.files);
+  }
+  return { ok: true, files };
+}
+
+async function readPath(reference: string, path: string): Promise<TreeReading> {
+  const isFolder = await isDirectory(path);
+  const folder = isFolder ? path : dirname(path);
+  if (!await isDirectory(folder)) {
+    return failed(`There is no file or folder ${path}; git is asked in the folder that has it`);
+  }
+  const tree = await git(folder, [
+    "rev-parse",
+    "--verify",
+    "--quiet",
+    "--end-of-options",
+    `${reference}^{tree}`,
+  ]);
+  if (!tree.ok) {
+    return failed(tree.message === "" ? noReference(reference) : `${reference}: ${tree.message}`);
+  }
+  const hash = tree.output.trim();
+  if (!/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(hash)) return failed(noReference(reference));
+  // Relative to the folder, and of what is below it alone.
+  const only = isFolder ? [] : ["--", basename(path)];
+  const listed = await git(folder, ["ls-tree", "-r", "-l", "-z", hash, ...only]);
+  if (!listed.ok) return failed(`${reference}: ${listed.message}`);
+  const entries = entriesOf(listed.output).filter(({ name }) => !isFolder || isManifestFile(name));
+  const large = entries.find(({ size }) => size > MAX_FILE_BYTES);
+  if (large !== undefined) {
+    return failed(
+      `${reference}:${large.name} has ${large.size} bytes, more than ${MAX_FILE_BYTES}`,
+    );
+  }
+  if (entries.length > MAX_FILES) {
+    return failed(
+      `${reference} has more than ${MAX_FILES} files in ${path}; name the folder that holds the manifests`,
+    );
+  }
+  const texts = await textsOf(folder, entries.map(({ object }) => object));
+  if (typeof texts === "string") return failed(`${reference}: ${texts}`);
+  return {
+    ok: true,
+    files: entries.map(({ name }, i) => ({
+      name: `git:${reference}:${isFolder ? join(path, name) : path}`,
+      text: texts[i],
+    })),
+  };
+}
+
+interface Entry {
+  /** Hash of the content. */
+  readonly object: string;
+  readonly size: number;
+  readonly name: string;
+}
+
+/** Regular files; links and submodules are left out. */
+function entriesOf(output: string): Entry[] {
+  return output.split("\0").flatMap((line): Entry[] => {
+    const [, object, size, name] = /^100\d{3} blob ([0-9a-f]+) +(\d+)\t([^]*)$/.exec(line) ?? [];
+    return object === undefined ? [] : [{ object, size: Number(size), name }];
+  });
+}
+
+/** The contents in the order of the hashes, or a sentence. */
+async function textsOf(
+  folder: string,
+  objects: readonly string[],
+): Promise<readonly string[] | string> {
+  if (objects.length === 0) return [];
+  const read = await run(
+    folder,
+    ["cat-file", "--batch"],
+    objects.map((one) => `${one}\n`).join(""),
+  );
+  if (!read.ok) return read.message;
+  return contentsOf(read.bytes) ?? "git cat-file has written what it never does";
+}
+
+/** `<hash> blob <size>\n<content>\n` for each; null for anything else. */
+function contentsOf(bytes: Uint8Array): string[] | null {
+  const decoder = new TextDecoder();
+  const texts: string[] = [];
+  let at = 0;
+  while (at < bytes.length) {
+    const end = bytes.indexOf(0x0a, at);
+    const [, size] = /^[0-9a-f]+ blob (\d+)$/.exec(decoder.decode(bytes.subarray(at, end))) ?? [];
+    if (end === -1 || size === undefined) return null;
+    const start = end + 1;
+    at = start + Number(size) + 1;
+    texts.push(decoder.decode(bytes.subarray(start, at - 1)));
+  }
+  return texts;
+}
+
+type GitOutput =
+  | { readonly ok: true; readonly output: string }
+  | { readonly ok: false; readonly message: string };
+
+async function git(folder: string, args: readonly string[]): Promise<GitOutput> {
+  const result = await run(folder, args, null);
+  return result.ok ? { ok: true, output: new TextDecoder().decode(result.bytes) } : result;
+}
+
+async function run(
+  folder: string,
+  args: readonly string[],
+  input: string | null,
+): Promise<
+  | { readonly ok: true; readonly bytes: Uint8Array }
+  | { readonly ok: false; readonly message: string }
+> {
+  let child: Deno.ChildProcess;
+  try {
+    child = new Deno.Command("git", {
+      args: [...args],
+      cwd: folder,
+      env: ENVIRONMENT,
+      stdin: input === null ? "null" : "piped",
+      stdout: "piped",
+      stderr: "piped",
+    }).spawn();
+  } catch (error) {
+    return { ok: false, message: reasonOf(error) };
+  }
+  const [result] = await Promise.all([child.output(), input === null ? null : write(child, input)]);
+  if (result.success) return { ok: true, bytes: result.stdout };
+  const [line = ""] = new TextDecoder().decode(result.stderr).split("\n");
+  return { ok: false, message: line.replace(/^fatal: /, "").trim() };
+}
+
+/** A program that has ended already says why by itself. */
+async function write(child: Deno.ChildProcess, input: string): Promise<void> {
+  const writer = child.stdin.getWriter();
+  try {
+    await writer.write(new TextEncoder().encode(input));
+    await writer.close();
+  } catch (error) {
+    if (!(error instanceof Deno.errors.BrokenPipe)) throw error;
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof Deno.errors.NotFound) return "git is not installed, or not on the PATH";
+  if (error instanceof Deno.errors.NotCapable) {
+    return "Deno was started without the right to run git; add --allow-run=git";
+  }
+  return error instanceof Error ? error.message : String(error);
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  try {
+    return (await Deno.stat(path)).isDirectory;
+  } catch {
+    return false;
+  }
+}
+
+function noReference(reference: string): string {
+  return `git knows no commit ${JSON.stringify(reference)}; name a branch, a tag or a commit`;
+}
+
+function failed(message: string): TreeReading {
+  return { ok: false, message };
+}

@@ -1,0 +1,111 @@
+/**
+ * What clients lose and gain by a change. In: two snapshots. Out: routes whose requests no longer reach their
+ * backends, and paths that forward requests which were rejected or asked for credentials before. Pure.
+ */
+import type { Route, Snapshot } from "../../shared/snapshot/types.ts";
+import { type Demand, droppedDemands, isOpen } from "./demands.ts";
+import { type Probe, probesOf } from "./probe.ts";
+import { type ProbedAnswer, ProbedSnapshot } from "./probed_answer.ts";
+
+export interface LostRoute {
+  /** As it was. */
+  readonly route: Route;
+  /** What its requests get now. */
+  readonly now: ProbedAnswer;
+}
+
+export interface OpenedPath {
+  /** The route that takes the requests now. */
+  readonly route: Route;
+  /** The route that took them before; null for the default backend. */
+  readonly before: Route | null;
+  /** What clients needed and need no more; empty where the path was closed. */
+  readonly dropped: readonly Demand[];
+  /** Whether nothing is asked of clients any more. */
+  readonly isOpenToAll: boolean;
+}
+
+export interface Exposure {
+  /** In the order of the routes before. */
+  readonly lost: readonly LostRoute[];
+  /** In the order of the routes now. */
+  readonly opened: readonly OpenedPath[];
+}
+
+export function exposureOf(before: Snapshot, after: Snapshot): Exposure {
+  const [old, now] = [new ProbedSnapshot(before), new ProbedSnapshot(after)];
+  return {
+    lost: before.routes.flatMap((route) => lostRoute(route, old, now) ?? []),
+    opened: openedPaths(old, now),
+  };
+}
+
+/** Null where a backend of the route still gets its requests, or none did before. */
+function lostRoute(route: Route, old: ProbedSnapshot, now: ProbedSnapshot): LostRoute | null {
+  const was = old.answerOf(route);
+  if (was.kind !== "forward") return null;
+  const same = now.same(route);
+  const answers = same === null ? answersOfOthers(route, old, now) : [now.answerOf(same)];
+  const lost = answers.find((answer) =>
+    answer.kind === "error" ||
+    (same === null && answer.kind === "forward" && !haveCommonService(was, answer))
+  );
+  return lost === undefined ? null : { route, now: lost };
+}
+
+/** What the requests of a route get that is gone; nothing where other routes took all of them before. */
+function answersOfOthers(
+  route: Route,
+  old: ProbedSnapshot,
+  now: ProbedSnapshot,
+): readonly ProbedAnswer[] {
+  // Of which no request is known, it is not known either that another route gets them.
+  if (probesOf(route).length === 0) return [now.answerOf(null)];
+  return old.probesOf(route).map((probe) => now.answer(probe));
+}
+
+type Forwarded = Extract<ProbedAnswer, { readonly kind: "forward" }>;
+
+/** Whatever its port is called, and however it is spoken to. */
+function haveCommonService(a: Forwarded, b: Forwarded): boolean {
+  const services = new Set(a.upstreams.map(serviceOf));
+  return b.upstreams.some((id) => services.has(serviceOf(id)));
+}
+
+/** `default/web` of `default/web:80+https`. */
+function serviceOf(id: string): string {
+  const [plain] = id.split("+", 1);
+  return plain.slice(0, plain.lastIndexOf(":"));
+}
+
+function openedPaths(old: ProbedSnapshot, now: ProbedSnapshot): OpenedPath[] {
+  const found = new Map<Route, OpenedPath>();
+  const look = (was: ProbedAnswer, is: ProbedAnswer) => {
+    if (is.kind !== "forward" || is.route === null || found.has(is.route)) return;
+    const opened = openedPath(was, is.route, is);
+    if (opened !== null) found.set(is.route, opened);
+  };
+  const probe = (each: Probe) => look(old.answer(each), now.answer(each));
+  // What took no probe has the same match on both sides, or is not known.
+  for (const route of now.snapshot.routes) {
+    const same = old.same(route);
+    if (same !== null) look(old.answerOf(same), now.answerOf(route));
+    for (const each of now.probesOf(route)) probe(each);
+  }
+  for (const route of old.snapshot.routes) for (const each of old.probesOf(route)) probe(each);
+  return now.snapshot.routes.flatMap((route) => found.get(route) ?? []);
+}
+
+function openedPath(
+  was: ProbedAnswer,
+  route: Route,
+  { demands }: Extract<ProbedAnswer, { readonly kind: "forward" }>,
+): OpenedPath | null {
+  const { route: before } = was;
+  if (was.kind === "error" && was.isClosed && isOpen(demands)) {
+    return { route, before, dropped: [], isOpenToAll: true };
+  }
+  if (was.kind !== "forward") return null;
+  const dropped = droppedDemands(was.demands, demands);
+  return dropped.length === 0 ? null : { route, before, dropped, isOpenToAll: isOpen(demands) };
+}

@@ -1,0 +1,183 @@
+/** `pingress diff` with real folders and a real git repository. */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { manifest, spawn, withFolder } from "../support/dev_process.ts";
+
+interface Output {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+async function diff(...args: readonly string[]): Promise<Output> {
+  const { code, stdout, stderr } = await spawn("pingress", ["diff", ...args]).output();
+  const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+  return { code, out: decode(stdout), err: decode(stderr) };
+}
+
+async function git(folder: string, ...args: readonly string[]): Promise<void> {
+  const { success, stderr } = await new Deno.Command("git", {
+    args: ["-c", "user.name=Test", "-c", "user.email=test@example.com", ...args],
+    cwd: folder,
+    env: { GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_SYSTEM: "/dev/null" },
+  }).output();
+  assert.ok(success, new TextDecoder().decode(stderr));
+}
+
+/** An Ingress for each host, and their Service. */
+function hosts(...names: readonly string[]): string {
+  const [ingress, service] = manifest("HOST").split("---\n");
+  const ingresses = names.map((name, i) =>
+    ingress.replace("HOST", name).replace("name: app", `name: app${i}`)
+  );
+  return [...ingresses, service].join("---\n");
+}
+
+/** A repository with a folder `k8s`, whose first commit has `a.test` and `b.test`. */
+async function withRepository(
+  use: (root: string, folder: string) => Promise<void>,
+): Promise<void> {
+  await withFolder({}, async (root) => {
+    const folder = join(root, "k8s");
+    await Deno.mkdir(join(folder, "base"), { recursive: true });
+    await Deno.writeTextFile(join(folder, "base", "app.yaml"), hosts("a.test", "b.test"));
+    await Deno.writeTextFile(join(root, "other.yaml"), hosts("other.test"));
+    await git(root, "init", "-q", "-b", "main");
+    await git(root, "add", ".");
+    await git(root, "commit", "-q", "-m", "first");
+    await use(root, folder);
+  });
+}
+
+Deno.test("a route that a commit has and the folder has not is lost", async () => {
+  await withRepository(async (_root, folder) => {
+    const same = await diff("-f", folder, "--against", "git:main");
+    assert.equal(same.code, 0, same.err);
+    assert.match(same.out, /against git:main: nothing changes\n$/);
+    await Deno.writeTextFile(join(folder, "base", "app.yaml"), hosts("a.test", "c.test"));
+    const { code, out } = await diff("-f", folder, "--against", "git:main");
+    assert.equal(code, 1, out);
+    assert.match(out, /^Lost:\n {2}- b\.test \/ \(git:main:\S*app\.yaml:\d+\)\n/m);
+    assert.match(out, /\n {2}~ b\.test \/ → c\.test \/ \(\S*app\.yaml:\d+\)\n/);
+    assert.doesNotMatch(out, /other\.test/);
+    const json = await diff("-f", folder, "--against", "git:main", "-o", "json");
+    assert.equal(json.code, 1);
+    const { v, lost, opened } = JSON.parse(json.out);
+    assert.equal(v, 1);
+    assert.deepEqual(lost.map((each: { route: { host: string } }) => each.route.host), ["b.test"]);
+    assert.deepEqual(opened, []);
+  });
+});
+
+Deno.test("a file of a commit is compared with the file alone", async () => {
+  await withRepository(async (root) => {
+    const file = join(root, "other.yaml");
+    await Deno.writeTextFile(file, hosts("other.test", "new.test"));
+    const { code, out, err } = await diff("-f", file, "--against", "git:HEAD");
+    assert.equal(code, 0, err);
+    assert.match(out, /\n {2}\+ new\.test \/ /);
+    assert.doesNotMatch(out, /[ab]\.test/);
+  });
+});
+
+Deno.test("a reference is never taken for an option, and one that does not exist is named", async () => {
+  await withRepository(async (root, folder) => {
+    const marker = join(root, "written");
+    for (
+      const reference of [
+        `--output=${marker}`,
+        `-o${marker}`,
+        "--help",
+        "--show-toplevel",
+        "--all",
+        "no-such-branch",
+        "main:k8s/base/app.yaml",
+        "--end-of-options",
+        "main\n--all",
+      ]
+    ) {
+      const { code, out, err } = await diff("-f", folder, `--against=git:${reference}`);
+      assert.equal(code, 2, `${reference}: ${out}`);
+      assert.equal(out, "");
+      assert.match(err, /^git knows no commit /, reference);
+    }
+    await assert.rejects(Deno.stat(marker), Deno.errors.NotFound);
+  });
+});
+
+Deno.test("a folder that is in no repository is named", async () => {
+  await withFolder({ "a.yaml": hosts("a.test") }, async (folder) => {
+    const { code, err } = await diff("-f", folder, "--against", "git:main");
+    assert.equal(code, 2);
+    assert.match(err, /not a git repository/);
+  });
+});
+
+Deno.test("new manifests that do not parse are not compared, nor is an empty folder", async () => {
+  await withRepository(async (_root, folder) => {
+    await Deno.writeTextFile(join(folder, "base", "app.yaml"), "kind: [Ingress\n");
+    const broken = await diff("-f", folder, "--against", "git:main");
+    assert.equal(broken.code, 2, broken.out);
+    assert.equal(broken.out, "");
+    assert.match(broken.err, /app\.yaml:\d+:\d+: this document does not parse: /);
+    await Deno.writeTextFile(join(folder, "base", "app.yaml"), "# nothing\n");
+    const empty = await diff("-f", folder, "--against", "git:main");
+    assert.equal(empty.code, 2);
+    assert.match(empty.err, /^There are no objects in /);
+  });
+});
+
+Deno.test("a route that a misspelt field loses is printed with the problem that names the field", async () => {
+  await withRepository(async (_root, folder) => {
+    const text = hosts("a.test", "b.test");
+    await Deno.writeTextFile(join(folder, "base", "app.yaml"), text.replace("rules:", "rule:"));
+    const { code, out } = await diff("-f", folder, "--against", "git:main");
+    assert.equal(code, 1);
+    assert.match(out, /^Lost:\n {2}- a\.test \/ /m);
+    assert.match(out, /that are new:\n[^]*"rule"/);
+  });
+});
+
+Deno.test("manifests of a commit that do not parse are named as not compared", async () => {
+  await withRepository(async (root, folder) => {
+    await Deno.writeTextFile(join(folder, "broken.yaml"), "kind: [Ingress\n");
+    await git(root, "add", ".");
+    await git(root, "commit", "-q", "-m", "second");
+    await Deno.remove(join(folder, "broken.yaml"));
+    const { code, out } = await diff("-f", folder, "--against", "git:main");
+    assert.equal(code, 0, out);
+    assert.match(
+      out,
+      /^Not compared: git:main:\S*broken\.yaml:\d+:\d+, as this document does not/m,
+    );
+  });
+});
+
+Deno.test("two folders are compared, and control characters of manifests are escaped", async () => {
+  await withFolder({ "a.yaml": hosts("a.test") }, async (before) => {
+    const hostile = hosts("a.test").replace("path: /", 'path: "/\\u001b[31m\\u202e"');
+    await withFolder({ "a.yaml": hostile }, async (after) => {
+      const { code, out } = await diff("-f", after, "--against", before);
+      assert.equal(code, 1, out);
+      // deno-lint-ignore no-control-regex
+      assert.doesNotMatch(out, /[\x00-\x09\x0b-\x1f\x7f\u202e]/);
+    });
+  });
+});
+
+Deno.test("a wrong command line of diff is named with the remedy", async () => {
+  for (
+    const [args, pattern] of [
+      [[], /--file is needed/],
+      [["-f", "examples"], /--against is needed/],
+      [["-f", "examples", "--against", "git:"], /--against git: needs a branch, tag or commit/],
+      [["-f", "no/such", "--against", "examples"], /There is no file or folder no\/such/],
+      [["-f", "examples", "--against", "no/such"], /There is no file or folder no\/such/],
+      [["-f", "examples", "--agianst", "cluster"], /did you mean --against\?/],
+    ] as const
+  ) {
+    const { code, err } = await diff(...args);
+    assert.equal(code, 2, err);
+    assert.match(err, pattern);
+  }
+});
