@@ -33,11 +33,20 @@ const DISCOVERY: Resource = {
   namespaced: false,
 };
 
+/** By this name, metrics count requests for the API server's version. */
+const SERVER_VERSION: Resource = { ...DISCOVERY, plural: "version", kind: "Info" };
+
 /** Milliseconds without a good answer after which not one kind alone is out of order, but all. */
 const OUTAGE = 5_000;
 
 /** Milliseconds for one call; the API server's own limit is a minute. */
 const DEADLINE = 30_000;
+
+/** https://kubernetes.io/docs/reference/generated/kubernetes-api/ has it as version.Info. */
+export interface ServerVersion {
+  /** `v1.34.1`, with what a distributor appends: `v1.34.1-eks-a5565ad`. */
+  readonly gitVersion?: string;
+}
 
 export interface CallOptions {
   /** Milliseconds; 30,000 without it. */
@@ -156,6 +165,15 @@ export class KubeClient {
     return this.#call("get", DISCOVERY, "", {
       method: "GET",
       path: `/apis/${[group, version ?? []].flat().map(encodeURIComponent).join("/")}`,
+      ...this.#readLimits(options),
+    }, true);
+  }
+
+  /** The API server's own version. Any account may read it (system:public-info-viewer). */
+  serverVersion(options: CallOptions = {}): Promise<ApiResult<ServerVersion>> {
+    return this.#call("get", SERVER_VERSION, "", {
+      method: "GET",
+      path: "/version",
       ...this.#readLimits(options),
     }, true);
   }

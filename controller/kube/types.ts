@@ -31,7 +31,9 @@ const CLUSTER_WIDE = new Set([
   "ingressclasses",
   "namespaces",
   "nodes",
+  "selfsubjectaccessreviews",
   "servicecidrs",
+  "subjectaccessreviews",
   "tokenreviews",
 ]);
 
@@ -63,6 +65,24 @@ export const TOKEN_REVIEWS = resource(
   "v1",
   "tokenreviews",
   "TokenReview",
+);
+export const SELF_SUBJECT_ACCESS_REVIEWS = resource(
+  "authorization.k8s.io",
+  "v1",
+  "selfsubjectaccessreviews",
+  "SelfSubjectAccessReview",
+);
+export const SUBJECT_ACCESS_REVIEWS = resource(
+  "authorization.k8s.io",
+  "v1",
+  "subjectaccessreviews",
+  "SubjectAccessReview",
+);
+export const NETWORK_POLICIES = resource(
+  "networking.k8s.io",
+  "v1",
+  "networkpolicies",
+  "NetworkPolicy",
 );
 export const DAEMON_SETS = resource("apps", "v1", "daemonsets", "DaemonSet");
 export const DEPLOYMENTS = resource("apps", "v1", "deployments", "Deployment");

@@ -505,11 +505,20 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "cli/lint/first_wins.ts": ["firstOfHost"],
       "cli/lint/gateway_findings.ts": ["gatewayFindings"],
       "cli/lint/judgement.ts": ["judge"],
-      "cli/lint/live.ts": ["liveRights"],
       "cli/lint/main.ts": ["main"],
-      "cli/lint/options.ts": ["defaultKubeconfig", "parseLintCommand"],
+      "cli/lint/options.ts": ["parseLintCommand"],
       "cli/lint/regex_mode.ts": ["regexNeighbours"],
       "cli/lint/unsupported_patterns.ts": ["unsupportedNeighbours"],
+    },
+  },
+  {
+    reason:
+      "Reads what a cluster shows to who has started the command, and can stop it; nothing waits for it.",
+    functions: {
+      "cli/cluster/cluster.ts": ["clusterRights", "openCluster"],
+      "cli/cluster/options.ts": ["clusterChoice", "defaultKubeconfig"],
+      "cli/cluster/readings.ts": ["portOf", "readJsonPage", "readObject", "readPage"],
+      "cli/cluster/unread.ts": ["unreadOf"],
     },
   },
   {
