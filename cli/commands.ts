@@ -27,6 +27,18 @@ export const COMMANDS: readonly Command[] = [
     load: () => import("./completion/completion.ts"),
   },
   {
+    name: "check",
+    summary: "Checks an installation in a cluster, and says what helps.",
+    permissions: "cluster",
+    load: () => import("./check/main.ts"),
+  },
+  {
+    name: "status",
+    summary: "Lists Ingresses, Gateways, proxies and controllers of a cluster.",
+    permissions: "cluster",
+    load: () => import("./status/main.ts"),
+  },
+  {
     name: "version",
     summary: "Prints the version.",
     permissions: "offline",

@@ -515,10 +515,20 @@ export const EXCEPTIONS: readonly Exceptions[] = [
     reason:
       "Reads what a cluster shows to who has started the command, and can stop it; nothing waits for it.",
     functions: {
+      "cli/check/main.ts": ["main"],
+      "cli/check/reading.ts": ["readFacts"],
+      "cli/check/result.ts": ["failed", "ok", "skipped", "unchecked", "warning"],
       "cli/cluster/cluster.ts": ["clusterRights", "openCluster"],
       "cli/cluster/options.ts": ["clusterChoice", "defaultKubeconfig"],
       "cli/cluster/readings.ts": ["portOf", "readJsonPage", "readObject", "readPage"],
       "cli/cluster/unread.ts": ["unreadOf"],
+      "cli/installation/certificate_reader.ts": ["readCertificates"],
+      "cli/installation/certificates.ts": ["certificatesOfSnapshot"],
+      "cli/installation/installation.ts": ["readInstallation", "versionOf"],
+      "cli/installation/problems_page.ts": ["readProblemsPage"],
+      "cli/installation/proxies_page.ts": ["readProxiesPage"],
+      "cli/status/main.ts": ["main"],
+      "cli/terminal/table.ts": ["cut", "tableLines"],
     },
   },
   {

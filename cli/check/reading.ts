@@ -1,0 +1,281 @@
+/** What `pingress check` reads. In: a cluster. Out: all facts, each as far as it can be read. */
+import { asList, asText, fieldOf } from "../../controller/base/json.ts";
+import {
+  BUNDLE_VERSION,
+  CONFIG_MAPS,
+  type Crd,
+  CRDS,
+  DAEMON_SETS,
+  DEPLOYMENTS,
+  ENDPOINT_SLICES,
+  GATEWAY_API,
+  GATEWAY_CLASSES,
+  GATEWAYS,
+  INGRESS_CLASSES,
+  INGRESSES,
+  type KubeObject,
+  NETWORK_POLICIES,
+  SELF_SUBJECT_ACCESS_REVIEWS,
+  SERVICES,
+  SUBJECT_ACCESS_REVIEWS,
+} from "../../controller/kube/types.ts";
+import {
+  GATEWAY_NAME_LABEL,
+  SERVICE_NAME_LABEL,
+} from "../../controller/outputs/addresses/names.ts";
+import { CLAIMS_NAME } from "../../controller/outputs/publish/host_claims.ts";
+import { VERSION } from "../../shared/version.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import { type Reading, readList, readObject } from "../cluster/readings.ts";
+import { unreadOf } from "../cluster/unread.ts";
+import {
+  accountOf,
+  CONTROLLER_NAME,
+  type ControllerPages,
+  type Installation,
+  NAME_LABEL,
+  readControllerPages,
+  readInstallation,
+} from "../installation/installation.ts";
+import { readCertificates } from "../installation/certificate_reader.ts";
+import type { CheckedRight, CheckFacts, GatewayApi } from "./facts.ts";
+import { NEEDED_KINDS, OPTIONAL_KINDS } from "./groups/gateway_api.ts";
+import { CONTROLLER_RIGHTS, type Right, USER_GATEWAY_RIGHTS, USER_RIGHTS } from "./right.ts";
+import type { ClassObject } from "../installation/ingress_class.ts";
+
+/** Kinds of the controller's rights that no namespace has. */
+const CLUSTER_WIDE = ["ingressclasses", "namespaces", "nodes", "tokenreviews"];
+
+/** @param step Is told what goes on. */
+export async function readFacts(
+  cluster: Cluster,
+  namespace: string,
+  step: (text: string) => void,
+): Promise<CheckFacts> {
+  const now = Date.now();
+  const kubernetes = await readVersion(cluster);
+  if (!kubernetes.ok) return unreadFacts(cluster, namespace, kubernetes, now);
+  step("Reading the objects of the cluster");
+  const [installation, gatewayApi, objects] = await Promise.all([
+    readInstallation(cluster, namespace, Date.now),
+    readGatewayApi(cluster),
+    readObjects(cluster, namespace),
+  ]);
+  step("Asking controllers and proxies");
+  const [pages, certificates, rights, accountRights] = await Promise.all([
+    readControllerPages(cluster, installation),
+    readCertificates(cluster, installation, null),
+    readUserRights(cluster, namespace, gatewayApi),
+    readAccountRights(cluster, installation),
+  ]);
+  const { deployments, ...others } = objects;
+  return {
+    ...others,
+    ...{ now, kubernetes, rights, accountRights, installation, pages, gatewayApi, certificates },
+    ownVersion: VERSION,
+    server: cluster.server,
+    elsewhere: deployments.ok
+      ? deployments.value.flatMap(({ metadata }) =>
+        metadata.name === CONTROLLER_NAME && metadata.namespace !== namespace
+          ? metadata.namespace ?? []
+          : []
+      ).sort()
+      : [],
+  };
+}
+
+async function readObjects(cluster: Cluster, namespace: string) {
+  const [deployments, classes, ingresses, daemonSets, dnsSlices, claims, networkPolicies] =
+    await Promise.all([
+      readList(cluster, DEPLOYMENTS, {
+        namespace: null,
+        labelSelector: `${NAME_LABEL}=${CONTROLLER_NAME}`,
+      }),
+      readList<ClassObject>(cluster, INGRESS_CLASSES, { namespace: null }),
+      readList(cluster, INGRESSES, { namespace: null }),
+      readList(cluster, DAEMON_SETS, { namespace: null }),
+      readList(cluster, ENDPOINT_SLICES, {
+        namespace: "kube-system",
+        labelSelector: `${SERVICE_NAME_LABEL}=kube-dns`,
+      }),
+      readObject(cluster, CONFIG_MAPS, namespace, CLAIMS_NAME),
+      readList(cluster, NETWORK_POLICIES, { namespace }),
+    ]);
+  return { deployments, classes, ingresses, daemonSets, dnsSlices, claims, networkPolicies };
+}
+
+async function readVersion(cluster: Cluster): Promise<Reading<string>> {
+  const version = await cluster.version();
+  if (version.ok) return { ok: true, value: version.value.gitVersion ?? "of an unknown version" };
+  const { error } = version;
+  const { timeout } = cluster;
+  const resource = { group: "", plural: "version" };
+  const { message, remedy } = unreadOf({ verb: "get", resource, namespace: null, error, timeout });
+  return {
+    ok: false,
+    code: error.code,
+    unread: {
+      message: message.replace("cannot get version", `${cluster.server} cannot be used`),
+      remedy,
+    },
+  };
+}
+
+/** Nothing more is asked of a server that does not answer. */
+function unreadFacts(
+  cluster: Cluster,
+  namespace: string,
+  kubernetes: Extract<Reading<string>, { ok: false }>,
+  now: number,
+): CheckFacts {
+  const unread = kubernetes;
+  const installation: Installation = {
+    namespace,
+    ...{ deployment: unread, workload: unread, controllerPods: unread, proxyPods: unread },
+    leader: unread,
+    options: null,
+  };
+  const pages: ControllerPages = { replicas: [], problems: unread };
+  return {
+    ...{ now, kubernetes, installation, pages },
+    ownVersion: VERSION,
+    server: cluster.server,
+    elsewhere: [],
+    ...{ rights: unread, accountRights: null, classes: unread, ingresses: unread },
+    ...{ gatewayApi: unread, daemonSets: unread, dnsSlices: unread, certificates: unread },
+    ...{ claims: unread, networkPolicies: unread },
+  };
+}
+
+async function readGatewayApi(cluster: Cluster): Promise<Reading<GatewayApi | null>> {
+  const discovered = await cluster.discover<unknown>(GATEWAY_API, GATEWAYS.version);
+  if (!discovered.ok) {
+    const { error } = discovered;
+    if (error.code === 404) return { ok: true, value: null };
+    const { timeout } = cluster;
+    const resource = { group: GATEWAY_API, plural: "kinds" };
+    return {
+      ok: false,
+      code: error.code,
+      unread: unreadOf({ verb: "discover", resource, namespace: null, error, timeout }),
+    };
+  }
+  const named = (asList(fieldOf(discovered.value, "resources")) ?? [])
+    .flatMap((kind) => asText(fieldOf(kind, "name")) ?? []);
+  const served = new Set(named);
+  const [crds, classes, gateways, services] = await Promise.all([
+    readCrds(cluster, [...NEEDED_KINDS, ...OPTIONAL_KINDS].filter((kind) => served.has(kind))),
+    listIfServed(cluster, served, GATEWAY_CLASSES),
+    listIfServed(cluster, served, GATEWAYS),
+    readList(cluster, SERVICES, { namespace: null, labelSelector: GATEWAY_NAME_LABEL }),
+  ]);
+  return { ok: true, value: { served, crds, classes, gateways, services } };
+}
+
+async function listIfServed(
+  cluster: Cluster,
+  served: ReadonlySet<string>,
+  resource: typeof GATEWAYS,
+): Promise<Reading<readonly KubeObject[]>> {
+  return served.has(resource.plural)
+    ? await readList(cluster, resource, { namespace: null })
+    : { ok: true, value: [] };
+}
+
+/** Null where one may not be read. */
+async function readCrds(
+  cluster: Cluster,
+  kinds: readonly string[],
+): Promise<readonly Crd[] | null> {
+  const readings = await Promise.all(
+    kinds.map((kind) =>
+      readObject(cluster, CRDS, null, `${kind}.${GATEWAY_API}`, { metadataOnly: true })
+    ),
+  );
+  if (readings.some(({ ok }) => !ok)) return null;
+  return readings.flatMap((reading) => {
+    if (!reading.ok || reading.value === null) return [];
+    const { name, annotations, deletionTimestamp } = reading.value.metadata;
+    return [{
+      name,
+      bundleVersion: annotations?.[BUNDLE_VERSION] || null,
+      isTerminating: deletionTimestamp !== undefined,
+    }];
+  });
+}
+
+interface ReviewStatus {
+  readonly allowed?: boolean;
+}
+
+async function readUserRights(
+  cluster: Cluster,
+  namespace: string,
+  gatewayApi: Reading<GatewayApi | null>,
+): Promise<Reading<readonly CheckedRight[]>> {
+  const hasGateways = gatewayApi.ok && gatewayApi.value !== null;
+  const rights = [...USER_RIGHTS, ...(hasGateways ? USER_GATEWAY_RIGHTS : [])];
+  return await reviewAll(rights, SELF_SUBJECT_ACCESS_REVIEWS, cluster, (right) => ({
+    resourceAttributes: attributesOf(right, right.scope === "all" ? null : namespace),
+  }));
+}
+
+/** Null where it is not known as whom the controller runs. */
+async function readAccountRights(
+  cluster: Cluster,
+  { deployment, options, namespace }: Installation,
+): Promise<Reading<readonly CheckedRight[]> | null> {
+  if (!deployment.ok || deployment.value === null) return null;
+  const account = accountOf(deployment.value);
+  if (account === null) return null;
+  const watched = options?.watchNamespaces?.[0] ?? null;
+  // One that watches single namespaces needs no more than their names say.
+  const rights = watched === null
+    ? CONTROLLER_RIGHTS
+    : CONTROLLER_RIGHTS.filter(({ isOptional }) => isOptional !== true);
+  const groups = ["system:serviceaccounts", `system:serviceaccounts:${namespace}`];
+  return await reviewAll(rights, SUBJECT_ACCESS_REVIEWS, cluster, (right) => ({
+    user: `system:serviceaccount:${namespace}:${account}`,
+    groups: [...groups, "system:authenticated"],
+    resourceAttributes: attributesOf(
+      right,
+      right.scope === "installation"
+        ? namespace
+        : CLUSTER_WIDE.includes(right.resource)
+        ? null
+        : watched,
+    ),
+  }));
+}
+
+async function reviewAll(
+  rights: readonly Right[],
+  resource: typeof SUBJECT_ACCESS_REVIEWS,
+  cluster: Cluster,
+  spec: (right: Right) => unknown,
+): Promise<Reading<readonly CheckedRight[]>> {
+  const reviews = await Promise.all(
+    rights.map(async (right) =>
+      [right, await cluster.review<ReviewStatus>(resource, spec(right))] as const
+    ),
+  );
+  const checked: CheckedRight[] = [];
+  for (const [right, review] of reviews) {
+    if (!review.ok) {
+      const { error } = review;
+      const { timeout } = cluster;
+      const unread = unreadOf({ verb: "create", resource, namespace: null, error, timeout });
+      return { ok: false, code: error.code, unread };
+    }
+    checked.push({ right, isAllowed: review.value?.allowed === true });
+  }
+  return { ok: true, value: checked };
+}
+
+/** @param namespace Null for all, and for kinds that have none. */
+function attributesOf(
+  { verb, group, resource, subresource, name }: Right,
+  namespace: string | null,
+) {
+  return { verb, group, resource, subresource, name, namespace: namespace ?? "" };
+}
