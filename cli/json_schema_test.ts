@@ -25,7 +25,7 @@ Deno.test("the JSON of status is as its schema says", async () => {
   const { now, installation, pages, certificates, ingresses, classes } = checkFacts();
   const none = { ok: true, value: [] } as const;
   const status = statusOf({
-    ...{ now, installation, pages, certificates, events: null },
+    ...{ now, installation, pages, certificates, events: null, stale: [] },
     objects: {
       ...{ ingresses, ingressClasses: classes, services: none, endpointSlices: none },
       ...{ gatewayClasses: none, gateways: none, httpRoutes: none },

@@ -22,7 +22,7 @@ export async function main(args: readonly string[], terminal: Terminal): Promise
   const parsed = parseOptions(program, specs, withLongNames(args));
   if (parsed.kind !== "ok") return refusedOptions(parsed, terminal);
   const { options } = parsed;
-  const opened = await openCluster(clusterChoice(options));
+  const opened = await openCluster(clusterChoice(options), (name) => Deno.env.get(name));
   if (!opened.ok) {
     terminal.error(opened.message);
     return EXIT.unusable;

@@ -34,6 +34,7 @@ import {
   type ControllerPages,
   type Installation,
   NAME_LABEL,
+  proxiesOf,
   readControllerPages,
   readInstallation,
 } from "../installation/installation.ts";
@@ -43,10 +44,13 @@ import { NEEDED_KINDS, OPTIONAL_KINDS } from "./groups/gateway_api.ts";
 import { CONTROLLER_RIGHTS, type Right, USER_GATEWAY_RIGHTS, USER_RIGHTS } from "./right.ts";
 import type { ClassObject } from "../installation/ingress_class.ts";
 
+/** Milliseconds that a proxy has to acknowledge a change that was made right before the check. */
+const SETTLING = 2_000;
+
 /** Kinds of the controller's rights that no namespace has. */
 const CLUSTER_WIDE = ["ingressclasses", "namespaces", "nodes", "tokenreviews"];
 
-/** @param step Is told what goes on. */
+/** @param step Called with what is being read. */
 export async function readFacts(
   cluster: Cluster,
   namespace: string,
@@ -61,9 +65,9 @@ export async function readFacts(
     readGatewayApi(cluster),
     readObjects(cluster, namespace),
   ]);
-  step("Asking controllers and proxies");
+  step("Reading the admin pages of the controllers");
   const [pages, certificates, rights, accountRights] = await Promise.all([
-    readControllerPages(cluster, installation),
+    readSettledPages(cluster, installation),
     readCertificates(cluster, installation, null),
     readUserRights(cluster, namespace, gatewayApi),
     readAccountRights(cluster, installation),
@@ -82,6 +86,20 @@ export async function readFacts(
       ).sort()
       : [],
   };
+}
+
+/** A change may be on its way to a proxy: one that has not acknowledged it gets a moment. */
+async function readSettledPages(
+  cluster: Cluster,
+  installation: Installation,
+): Promise<ControllerPages> {
+  const pages = await readControllerPages(cluster, installation);
+  const isOnItsWay = proxiesOf(pages.replicas).some(({ isInSync, refused }) =>
+    !isInSync && refused === null
+  );
+  if (!isOnItsWay) return pages;
+  await new Promise((resolve) => setTimeout(resolve, SETTLING));
+  return await readControllerPages(cluster, installation);
 }
 
 async function readObjects(cluster: Cluster, namespace: string) {

@@ -10,8 +10,13 @@
 import { resolve } from "node:path";
 import type { Selection } from "../../controller/kube/client.ts";
 import { reachOf } from "../../controller/kube/credential_source.ts";
-import type { ServerVersion } from "../../controller/kube/client.ts";
-import type { ApiError, ApiResult, KubeObject, Resource } from "../../controller/kube/types.ts";
+import type {
+  ApiError,
+  ApiResult,
+  KubeObject,
+  Resource,
+  ServerVersion,
+} from "../../controller/kube/types.ts";
 import { dropRights, missingRight, NO_RIGHTS, type Rights } from "../../shared/rights.ts";
 import { Followed } from "./followed.ts";
 import type {
@@ -33,10 +38,10 @@ const CODE = ["cli/cluster", "controller", "shared"].map((folder) =>
   resolve(import.meta.dirname!, "../..", folder)
 );
 
-/** Dials nobody: the first call does. */
+/** Dials nobody: the first call does. @param environment Of the process, which main alone reads. */
 export async function openCluster(
   choice: ClusterChoice,
-  environment: (name: string) => string | undefined = (name) => Deno.env.get(name),
+  environment: (name: string) => string | undefined,
 ): Promise<ClusterOpening> {
   const file = choice.kubeconfig ?? defaultKubeconfig(environment);
   if (file === null) {

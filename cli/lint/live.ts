@@ -24,8 +24,12 @@ export type LiveReading =
   /** One sentence, with what helps. */
   | { readonly ok: false; readonly message: string };
 
-export async function readLive(options: LiveOptions): Promise<LiveReading> {
-  const opened = await openCluster(options);
+/** @param environment Of the process, which main alone reads. */
+export async function readLive(
+  options: LiveOptions,
+  environment: (name: string) => string | undefined,
+): Promise<LiveReading> {
+  const opened = await openCluster(options, environment);
   if (!opened.ok) return opened;
   const { cluster } = opened;
   try {

@@ -101,7 +101,7 @@ async function readCluster(
     ...{ context, kubeconfig, timeout },
     namespaces: watchNamespaces,
     configMap: configmap,
-  });
+  }, (name) => Deno.env.get(name));
 }
 
 /** A result that is not complete never passes. */

@@ -30,7 +30,7 @@ export async function main(args: readonly string[], terminal: Terminal): Promise
     const text = `${complaint}\n${program.name} --help lists the options`;
     return refusedOptions({ kind: "error", text }, terminal);
   }
-  const opened = await openCluster(clusterChoice(options));
+  const opened = await openCluster(clusterChoice(options), (name) => Deno.env.get(name));
   if (!opened.ok) {
     terminal.error(opened.message);
     return EXIT.unusable;
@@ -57,9 +57,9 @@ async function showOnce(
   const progress = terminal.progress(`Reading ${cluster.server}`);
   const [objects, rest] = await Promise.all([
     readObjects(cluster, scope),
-    readRest(cluster, scope),
+    readRest(cluster, scope, null),
   ]).finally(() => progress.end());
-  const status = statusOf({ objects, ...rest });
+  const status = statusOf({ objects, ...rest, stale: [] });
   if (isJson) terminal.json({ server: cluster.server, namespace: scope.namespace, ...status });
   else terminal.write(statusText(status, terminal));
   return objects.ingresses.ok ? EXIT.fine : EXIT.unusable;

@@ -1,9 +1,10 @@
 /**
  * What `pingress status` reads. In: a cluster and the namespaces to show. Out: facts, read once or followed.
  *
- * Objects are followed by watches; what pods say is asked for every few seconds.
+ * Objects are followed by watches; what pods say is read every few seconds.
  */
 import {
+  type ApiError,
   ENDPOINT_SLICES,
   EVENTS,
   GATEWAY_API,
@@ -20,7 +21,7 @@ import { asList, asText, fieldOf } from "../../controller/base/json.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { Followed } from "../cluster/followed.ts";
 import { type Reading, readList } from "../cluster/readings.ts";
-import { unreadOf } from "../cluster/unread.ts";
+import { type Unread, unreadOf } from "../cluster/unread.ts";
 import { readCertificates } from "../installation/certificate_reader.ts";
 import { readControllerPages, readInstallation } from "../installation/installation.ts";
 import type { StatusFacts, StatusObjects } from "./facts.ts";
@@ -60,15 +61,20 @@ export async function readObjects(cluster: Cluster, scope: StatusScope): Promise
   return { ...NO_OBJECTS, ...Object.fromEntries(read) };
 }
 
-/** What pods and the installation's own objects say, beside the objects that are shown. */
+/**
+ * What pods and the installation's own objects say, beside the objects that are shown.
+ *
+ * @param known Certificates that need not be read again; null for none.
+ */
 export async function readRest(
   cluster: Cluster,
   { namespace, systemNamespace }: StatusScope,
-): Promise<Omit<StatusFacts, "objects">> {
+  known: StatusFacts["certificates"] | null,
+): Promise<Omit<StatusFacts, "objects" | "stale">> {
   const installation = await readInstallation(cluster, systemNamespace, Date.now);
   const [pages, certificates] = await Promise.all([
     readControllerPages(cluster, installation),
-    readCertificates(cluster, installation, namespace),
+    known ?? readCertificates(cluster, installation, namespace),
   ]);
   const hasProblems = pages.problems.ok && pages.problems.value !== null;
   const events = hasProblems
@@ -80,7 +86,7 @@ export async function readRest(
 /** Objects that are followed. */
 export interface FollowedObjects {
   /** Null until all have come, or failed. */
-  current(): StatusObjects | null;
+  current(): Pick<StatusFacts, "objects" | "stale"> | null;
   onChange(subscriber: () => void): void;
 }
 
@@ -100,7 +106,12 @@ export async function followObjects(
       const read = followed.map(({ field, namespace, objects }) =>
         [field, readingOf(cluster, KINDS[field], namespace, objects)] as const
       );
-      return { ...NO_OBJECTS, ...Object.fromEntries(read) };
+      const stale = followed.flatMap(({ field, namespace, objects: { isSynced, failure } }) =>
+        isSynced && failure !== null
+          ? [unreadKind(cluster, "watch", KINDS[field], namespace, failure)]
+          : []
+      );
+      return { objects: { ...NO_OBJECTS, ...Object.fromEntries(read) }, stale };
     },
     onChange: (subscriber) => {
       for (const { objects } of followed) objects.onChange(subscriber);
@@ -109,18 +120,25 @@ export async function followObjects(
 }
 
 function readingOf(
-  { timeout }: Cluster,
+  cluster: Cluster,
   resource: Resource,
   namespace: string | null,
   objects: Followed<KubeObject>,
 ): Reading<readonly KubeObject[]> {
   const { isSynced, failure } = objects;
   if (isSynced || failure === null) return { ok: true, value: objects.list() };
-  return {
-    ok: false,
-    code: failure.code,
-    unread: unreadOf({ verb: "list", resource, namespace, error: failure, timeout }),
-  };
+  const unread = unreadKind(cluster, "list", resource, namespace, failure);
+  return { ok: false, code: failure.code, unread };
+}
+
+function unreadKind(
+  { timeout }: Cluster,
+  verb: string,
+  resource: Resource,
+  namespace: string | null,
+  error: ApiError,
+): Unread {
+  return unreadOf({ verb, resource, namespace, error, timeout });
 }
 
 const NONE: Reading<readonly KubeObject[]> = { ok: true, value: [] };

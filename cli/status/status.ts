@@ -93,14 +93,18 @@ function controllerRows(
 }
 
 /** Each sentence once. */
-function unreadOf({ objects, installation, pages, certificates, events }: StatusFacts): Unread[] {
+function unreadOf(facts: StatusFacts): Unread[] {
+  const { objects, installation, pages, certificates, events, stale } = facts;
   const readings = [
     ...Object.values(objects),
     ...[installation.controllerPods, installation.leader, pages.problems],
     ...pages.replicas.flatMap(({ version, proxies }) => [version, proxies]),
     ...[certificates, events ?? { ok: true as const }],
   ];
-  const unread = readings.flatMap((reading) => reading.ok ? [] : [reading.unread]);
+  const unread = [
+    ...readings.flatMap((reading) => reading.ok ? [] : [reading.unread]),
+    ...stale,
+  ];
   // Of several pods, the right is named once.
   return [...new Map(unread.map((one) => [one.remedy, one])).values()];
 }

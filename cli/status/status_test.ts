@@ -48,6 +48,7 @@ function facts(
     pages: pages(),
     certificates,
     events: null,
+    stale: [],
     ...more,
   };
 }
@@ -226,6 +227,23 @@ const ROWS: readonly Row[] = [
 for (const { name, facts, line } of ROWS) {
   Deno.test(`status shows ${name}`, () => assert.match(text(Infinity, facts), line));
 }
+
+Deno.test("where the terminal is too low, what has trouble comes first, and the rest is counted", () => {
+  const many = Array.from({ length: 40 }, (_, i) => ingress(`web-${i}`));
+  const given = facts({
+    ingresses: value([...many, ingress("zoo")]),
+    endpointSlices: value(many.map((_, i) => slice(`web-${i}`, true))),
+  });
+  const shown = statusText(statusOf(given), { style: styleOf(false), columns: 80, rows: 20 });
+  assert.ok(shown.split("\n").length <= 20, shown);
+  assert.match(shown, /^NAME .*\nshop\/zoo .* 0\/1 /);
+  assert.match(shown, /\n… and \d+ more; -o json lists all\n\nPROXY /);
+});
+
+Deno.test("a watch that does not go on is named", () => {
+  const { unread } = denied("watch", "ingresses");
+  assert.match(text(80, facts({}, { stale: [unread] })), /! cannot watch ingresses/);
+});
 
 Deno.test("an Ingress of another class is not listed", () => {
   const other = facts({ ingresses: value([ingress("web", { ingressClassName: "nginx" })]) });

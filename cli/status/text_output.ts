@@ -1,6 +1,7 @@
 /** The status for people. In: rows, and the terminal's width and colours. Out: tables. Pure. */
 import { printable } from "../../dev/terminal_text.ts";
 import { WARN_DAYS } from "../installation/certificates.ts";
+import type { Unread } from "../cluster/unread.ts";
 import type { Style } from "../terminal/style.ts";
 import { type Cell, type Column, tableLines } from "../terminal/table.ts";
 import { wrapLine } from "../terminal/wrapped_lines.ts";
@@ -11,32 +12,59 @@ export interface TextOptions {
   readonly style: Style;
   /** Infinity where nothing is cut. */
   readonly columns: number;
+  /** Lines that fit; missing where all are shown. */
+  readonly rows?: number;
 }
 
 const UNKNOWN = "?";
 const NONE = "–";
 
-export function statusText(
-  { served, proxies, controllers, unread }: Status,
-  options: TextOptions,
-): string {
-  const tables = [
-    served.length === 0
-      ? ["No Ingress or Gateway of Pingress here; -A lists those of all namespaces"]
-      : servedTable(served, options),
+export function statusText(status: Status, options: TextOptions): string {
+  const { proxies, controllers, unread } = status;
+  const others = [
     ...(proxies.length === 0 ? [] : [proxyTable(proxies, options)]),
     ...(controllers.length === 0 ? [] : [controllerTable(controllers, options)]),
-    ...unread.map((
-      { message, remedy },
-    ) => [
-      `${options.style.warn} ${wrapLine(printable(message), options.columns).join("\n")}`,
-      ...wrapLine(
-        `  → ${printable(remedy)}`,
-        options.columns,
-      ),
-    ]),
+    ...unread.map((one) => unreadLines(one, options)),
   ];
+  const taken = others.reduce((sum, lines) => sum + 1 + lines.length, 0);
+  // The cursor takes a line of its own.
+  const left = Math.max(LEAST_ROWS, (options.rows ?? Infinity) - taken - 1);
+  const tables = [servedLines(status.served, options, left), ...others];
   return `${tables.map((lines) => lines.join("\n")).join("\n\n")}\n`;
+}
+
+/** Of the first table: title, a row, and how many more there are. */
+const LEAST_ROWS = 3;
+
+function servedLines(
+  served: readonly ServedRow[],
+  options: TextOptions,
+  rows: number,
+): readonly string[] {
+  if (served.length === 0) {
+    return ["No Ingress or Gateway of Pingress here; -A lists those of all namespaces"];
+  }
+  if (served.length + 1 <= rows) return servedTable(served, options);
+  const worst = served.toSorted((a, b) => troubleOf(b) - troubleOf(a)).slice(0, rows - 2);
+  const more = `… and ${served.length - worst.length} more; -o json lists all`;
+  return [...servedTable(worst, options), options.style.dim(more)];
+}
+
+/** 0 for a row without any. */
+function troubleOf({ backends: { ready, total }, certificate, problems }: ServedRow): number {
+  const isDown = ready !== null && ready < total;
+  const isEnding = certificate !== null &&
+    (certificate.missing === true || (certificate.days ?? Infinity) < WARN_DAYS);
+  return (isDown ? 4 : 0) + (isEnding ? 2 : 0) + ((problems ?? []).length > 0 ? 1 : 0);
+}
+
+function unreadLines({ message, remedy }: Unread, { style, columns }: TextOptions): string[] {
+  const [first, ...more] = wrapLine(`! ${printable(message)}`, columns);
+  return [
+    first.replace("!", style.warn),
+    ...more,
+    ...wrapLine(`  → ${printable(remedy)}`, columns),
+  ];
 }
 
 const SERVED: readonly Column[] = [

@@ -5,8 +5,11 @@ import { followObjects, readRest, type StatusScope } from "./reading.ts";
 import { statusOf } from "./status.ts";
 import { statusText } from "./text_output.ts";
 
-/** Milliseconds between two questions to pods, which no watch tells of. */
+/** Milliseconds between two readings of admin pages, which cannot be watched. */
 const INTERVAL = 5_000;
+
+/** Milliseconds between two readings of certificates: the page that has them is the largest. */
+const CERTIFICATE_INTERVAL = 60_000;
 
 /** Milliseconds in which changes gather: a rollout changes many objects at once. */
 const GATHER = 300;
@@ -24,12 +27,17 @@ export async function watchStatus(
   const followed = await followObjects(cluster, scope);
   let wake = () => {};
   followed.onChange(() => wake());
-  let rest = await readRest(cluster, scope);
-  let readAt = performance.now();
+  let rest = await readRest(cluster, scope, null);
+  let restReadAt = performance.now();
+  let certificatesReadAt = restReadAt;
   let shown = "";
   for (;;) {
-    const objects = followed.current();
-    const text = objects === null ? "" : statusText(statusOf({ objects, ...rest }), terminal);
+    const current = followed.current();
+    const rows = terminal.isTerminal ? Deno.consoleSize().rows : Infinity;
+    const { style, columns } = terminal;
+    const text = current === null
+      ? ""
+      : statusText(statusOf({ ...current, ...rest }), { style, columns, rows });
     if (text !== "" && text !== shown) {
       progress.end();
       terminal.write(terminal.isTerminal ? `${HOME}${text}` : `${shown === "" ? "" : "\n"}${text}`);
@@ -37,12 +45,15 @@ export async function watchStatus(
     }
     const { promise: changed, resolve } = Promise.withResolvers<void>();
     wake = resolve;
-    await Promise.race([changed, pause(Math.max(0, readAt + INTERVAL - performance.now()))]);
+    await Promise.race([changed, pause(Math.max(0, restReadAt + INTERVAL - performance.now()))]);
     await pause(GATHER);
-    if (performance.now() - readAt < INTERVAL) continue;
+    const now = performance.now();
+    if (now - restReadAt < INTERVAL) continue;
     cluster.renew();
-    rest = await readRest(cluster, scope);
-    readAt = performance.now();
+    const isOld = now - certificatesReadAt >= CERTIFICATE_INTERVAL;
+    rest = await readRest(cluster, scope, isOld ? null : rest.certificates);
+    restReadAt = performance.now();
+    if (isOld) certificatesReadAt = restReadAt;
   }
 }
 

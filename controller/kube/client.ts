@@ -18,6 +18,7 @@ import {
   type KubeList,
   type KubeObject,
   type Resource,
+  type ServerVersion,
   type WatchEvent,
 } from "./types.ts";
 
@@ -41,12 +42,6 @@ const OUTAGE = 5_000;
 
 /** Milliseconds for one call; the API server's own limit is a minute. */
 const DEADLINE = 30_000;
-
-/** https://kubernetes.io/docs/reference/generated/kubernetes-api/ has it as version.Info. */
-export interface ServerVersion {
-  /** `v1.34.1`, with what a distributor appends: `v1.34.1-eks-a5565ad`. */
-  readonly gitVersion?: string;
-}
 
 export interface CallOptions {
   /** Milliseconds; 30,000 without it. */

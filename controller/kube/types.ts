@@ -133,6 +133,12 @@ export interface Crd {
   readonly isTerminating: boolean;
 }
 
+/** The answer of `/version`. */
+export interface ServerVersion {
+  /** `v1.34.1`, with what a distributor appends: `v1.34.1-eks-a5565ad`. */
+  readonly gitVersion?: string;
+}
+
 /** The name of a kind's CRD. */
 export function crdName({ plural, group }: Resource): string {
   return `${plural}.${group}`;

@@ -85,7 +85,7 @@ function rowOf({ served }: StatusJson, name: string) {
 }
 
 clusterTest(
-  "check and status name what is wrong with an installation",
+  "check and status name the problems of an installation",
   async (cluster, context) => {
     await using scene = await CheckedScene.start(cluster);
     const { app, system } = { app: scene.scene.app, system: scene.system };
@@ -284,26 +284,29 @@ clusterTest("a cluster without Pingress is told from a broken one", async (clust
   match(out, /✘ Pingress is not installed in namespace nowhere/);
 });
 
-clusterTest("what is wrong with a kubeconfig is one sentence", async (cluster) => {
-  const expired = await cluster.writeFile(cluster.kubeconfigFor("not-a-token"));
-  const refused = await runPingress(["check", `--kubeconfig=${expired}`]);
-  equal(refused.code, 1);
-  match(refused.out, /the API server does not accept the credentials of the kubeconfig/);
-  match(refused.out, /Renew the token or certificate of the context's user/);
-  for (
-    const [args, message] of [
-      [["--kubeconfig=/nowhere/config"], /kubeconfig \/nowhere\/config cannot be read/],
-      [[`--kubeconfig=${cluster.kubeconfig}`, "--context=other"], /it has no context "other"/],
-    ] as const
-  ) {
-    for (const command of ["check", "status"]) {
-      const { code, out, err } = await runPingress([command, ...args]);
-      equal(code, 2, err);
-      equal(out, "");
-      match(err, message);
+clusterTest(
+  "a kubeconfig that cannot be used ends check and status with one sentence",
+  async (cluster) => {
+    const expired = await cluster.writeFile(cluster.kubeconfigFor("not-a-token"));
+    const refused = await runPingress(["check", `--kubeconfig=${expired}`]);
+    equal(refused.code, 1);
+    match(refused.out, /the API server does not accept the credentials of the kubeconfig/);
+    match(refused.out, /Renew the token or certificate of the context's user/);
+    for (
+      const [args, message] of [
+        [["--kubeconfig=/nowhere/config"], /kubeconfig \/nowhere\/config cannot be read/],
+        [[`--kubeconfig=${cluster.kubeconfig}`, "--context=other"], /it has no context "other"/],
+      ] as const
+    ) {
+      for (const command of ["check", "status"]) {
+        const { code, out, err } = await runPingress([command, ...args]);
+        equal(code, 2, err);
+        equal(out, "");
+        match(err, message);
+      }
     }
-  }
-});
+  },
+);
 
 clusterTest("hundreds of Ingresses are read in pages", async (cluster) => {
   const namespace = await cluster.newNamespace();
