@@ -240,7 +240,7 @@ Deno.test("where the terminal is too low, what has trouble comes first, and the 
   assert.match(shown, /\n… and \d+ more; -o json lists all\n\nPROXY /);
 });
 
-Deno.test("a watch that does not go on is named", () => {
+Deno.test("a watch that fails is named", () => {
   const { unread } = denied("watch", "ingresses");
   assert.match(text(80, facts({}, { stale: [unread] })), /! cannot watch ingresses/);
 });
