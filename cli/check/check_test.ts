@@ -247,7 +247,7 @@ const ROWS: readonly Row[] = [
     },
     group: "workload",
     level: "warning",
-    message: /proxies of several images run: proxy:1, proxy:2/,
+    message: /pods of the proxies have several images: proxy:1, proxy:2/,
     remedy: /Finish the rollout/,
   },
   {
@@ -324,7 +324,7 @@ const ROWS: readonly Row[] = [
     group: "stream",
     level: "warning",
     message:
-      /1 proxies are of another version than the controller \(1\.0\.0\), such as proxy-1 \(0\.9\.0\)/,
+      /proxies of another version than the controller \(1\.0\.0\): 1, such as proxy-1 \(0\.9\.0\)/,
     remedy: /--proxy-server-image/,
   },
   {

@@ -16,11 +16,11 @@ const INDENT = "  ";
 const MARK = "-";
 
 export function checkText(groups: readonly CheckGroup[], options: TextOptions): string {
-  const { style } = options;
+  const { style, columns } = options;
   const parts = groups.filter(({ results }) => results.length > 0).map(({ title, results }) =>
     [style.bold(title), ...results.map((result) => resultText(result, options))].join("\n")
   );
-  return `${[...parts, summaryText(groups, style)].join("\n\n")}\n`;
+  return `${[...parts, wrapLine(summaryText(groups, style), columns).join("\n")].join("\n\n")}\n`;
 }
 
 function resultText({ level, message, remedy }: CheckResult, { style, columns }: TextOptions) {

@@ -101,7 +101,7 @@ function unserved(
   const results: CheckResult[] = [
     ours.length === 0
       ? skipped("ingress-classes", "there is no Ingress of a class of Pingress yet")
-      : ok("ingress-classes", `${ours.length} Ingresses are of a class of Pingress`),
+      : ok("ingress-classes", `Ingresses of a class of Pingress: ${ours.length}`),
   ];
   if (classless.length > 0 && !servesWithoutClass) {
     results.push(warning(

@@ -7,6 +7,7 @@ import type { KubeObject } from "../../../controller/kube/types.ts";
 import { CLAIMS_NAME, readClaims } from "../../../controller/outputs/publish/host_claims.ts";
 import { DEFAULT_NAMESPACE_BOUNDS } from "../../../controller/translate/bounds/namespace_bounds.ts";
 import type { KnownCertificate } from "../../installation/certificates.ts";
+import { count } from "../../../dev/terminal_text.ts";
 import { daysLeft, WARN_DAYS } from "../../installation/certificates.ts";
 import type { ShownProblem } from "../../installation/problems_page.ts";
 import type { CheckFacts } from "../facts.ts";
@@ -88,8 +89,8 @@ export function checkCertificates({ certificates, now }: CheckFacts): readonly C
     const [first] = sorted;
     return [ok(
       "certificates",
-      `${known.length} certificates; the first to end is that of Secret ${first.secret}, in ` +
-        `${left(first)} days`,
+      `certificates: ${known.length}; the first to end is that of Secret ${first.secret}, in ` +
+        count(left(first), "day"),
     )];
   }
   return ending.map((one) => {
@@ -108,7 +109,7 @@ export function checkCertificates({ certificates, now }: CheckFacts): readonly C
       ? failed("certificates", `the certificate of Secret ${secret} has expired on ${day}`, renew)
       : warning(
         "certificates",
-        `the certificate of Secret ${secret} ends in ${left(one)} days, on ${day}`,
+        `the certificate of Secret ${secret} ends in ${count(left(one), "day")}, on ${day}`,
         renew,
       );
   });
@@ -143,7 +144,7 @@ export function checkClaims(
     list.length > 1 && !list.some(({ shared }) => shared)
   );
   if (waiting.length === 0) {
-    return [ok("claims", `${reading.claims.size} hosts, each claimed by one namespace`)];
+    return [ok("claims", `claimed hosts: ${reading.claims.size}, each by one namespace`)];
   }
   const [host, [owner, next]] = waiting[0];
   return [warning(

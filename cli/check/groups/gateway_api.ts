@@ -52,7 +52,7 @@ function crds({ crds, served }: GatewayApi): CheckResult {
   if (crds === null) {
     return ok(
       "gateway-crds",
-      `${kinds} kinds of Gateway API are installed; you may not read their version`,
+      `installed kinds of Gateway API: ${kinds}; you may not read their version`,
     );
   }
   const ending = crds.find(({ isTerminating }) => isTerminating);
@@ -76,7 +76,7 @@ function crds({ crds, served }: GatewayApi): CheckResult {
     );
   }
   const versions = [...new Set(crds.map(({ bundleVersion }) => bundleVersion))];
-  return ok("gateway-crds", `${kinds} kinds of Gateway API ${versions.join(", ")} are installed`);
+  return ok("gateway-crds", `installed kinds of Gateway API ${versions.join(", ")}: ${kinds}`);
 }
 
 function classes({ classes, gateways, services }: GatewayApi): readonly CheckResult[] {
@@ -128,7 +128,7 @@ function programmed(gateways: readonly KubeObject[]): CheckResult {
     fieldOf(conditionOf(gateway, "Programmed"), "status") !== "True"
   );
   if (waiting.length === 0) {
-    return ok("gateways", `${gateways.length} of ${gateways.length} Gateways are programmed`);
+    return ok("gateways", `programmed Gateways: ${gateways.length} of ${gateways.length}`);
   }
   const [{ metadata }] = waiting;
   const condition = conditionOf(waiting[0], "Programmed");

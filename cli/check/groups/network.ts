@@ -92,7 +92,7 @@ export function checkDns({ dnsSlices }: CheckFacts): readonly CheckResult[] {
     endpoints.filter((endpoint) => fieldOf(fieldOf(endpoint, "conditions"), "ready") !== false)
       .length;
   return [
-    ready > 0 ? ok("dns", `the DNS of the cluster has ${ready} ready endpoints`) : failed(
+    ready > 0 ? ok("dns", `ready endpoints of the cluster's DNS: ${ready}`) : failed(
       "dns",
       "the DNS of the cluster has no ready endpoint, so proxies find neither the controller nor " +
         "external names",

@@ -7,7 +7,7 @@ export function checkUserRights({ rights, installation }: CheckFacts): readonly 
   if (!rights.ok) return [unchecked("user-rights", rights.unread)];
   const missing = missingOf(rights.value);
   if (missing.length === 0) {
-    return [ok("user-rights", `you have the ${rights.value.length} rights that are needed here`)];
+    return [ok("user-rights", "you have every right that these commands use")];
   }
   return missing.map((right) =>
     warning(
@@ -31,7 +31,7 @@ export function checkAccountRights(
     return [
       ok(
         "controller-rights",
-        `the controller's account has the ${accountRights.value.length} rights that it needs`,
+        "the controller's account has every right that it needs",
       ),
     ];
   }

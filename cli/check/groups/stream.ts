@@ -31,8 +31,8 @@ function connections(
   if (old !== undefined) {
     return [warning(
       "stream",
-      `${old.pod} is of a version without the page /proxies, so it is not known which proxies are in ` +
-        "sync",
+      `replica ${old.pod} is of a version without the page /proxies, so it is not known which proxies ` +
+        "are in sync",
       "Upgrade the controller: apply the manifests of this version",
     )];
   }
@@ -107,7 +107,7 @@ function versions({ pages: { replicas }, ownVersion }: CheckFacts): CheckResult 
     const [{ name, build }] = others;
     return warning(
       "versions",
-      `${others.length} proxies are of another version than the controller (${controller}), such as ` +
+      `proxies of another version than the controller (${controller}): ${others.length}, such as ` +
         `${name} (${build ?? "unknown"})`,
       "Finish the rollout, or give --proxy-server-image the image of the controller's version",
     );

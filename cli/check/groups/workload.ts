@@ -82,7 +82,7 @@ function leader({ installation }: CheckFacts): readonly CheckResult[] {
   if (!leader.ok) return [unchecked("leader", leader.unread)];
   const { name, isAlive, renewedAgo } = leader.value;
   const pods = controllerPods.ok ? controllerPods.value.map(({ metadata }) => metadata.name) : [];
-  if (name !== null && isAlive) return [ok("leader", `${name} leads`)];
+  if (name !== null && isAlive) return [ok("leader", `the leader is ${name}`)];
   const remedy =
     `Check that a replica is ready and may update Lease ${CONTROLLER_NAME}: kubectl -n ${namespace} ` +
     `logs deployment/${CONTROLLER_NAME}`;
@@ -148,16 +148,21 @@ function proxies(
 function images(
   { installation: { controllerPods, proxyPods } }: CheckFacts,
 ): readonly CheckResult[] {
-  return [["controller", controllerPods] as const, ["proxies", proxyPods] as const]
-    .flatMap(([name, pods]) => {
+  return [
+    ["controller", "the controller", controllerPods] as const,
+    ["proxies", "the proxies", proxyPods] as const,
+  ]
+    .flatMap(([id, name, pods]) => {
       if (!pods.ok) return [];
       const images = [...new Set(pods.value.flatMap(imageOf))].sort();
       if (images.length === 0) return [];
-      return images.length === 1 ? [ok(`${name}-image`, `${name}: ${images[0]}`)] : [warning(
-        `${name}-image`,
-        `${name} of several images run: ${images.join(", ")}`,
-        "Finish the rollout, or check what keeps old pods",
-      )];
+      return images.length === 1
+        ? [ok(`${id}-image`, `the image of ${name} is ${images[0]}`)]
+        : [warning(
+          `${id}-image`,
+          `pods of ${name} have several images: ${images.join(", ")}`,
+          "Finish the rollout, or check what keeps old pods",
+        )];
     });
 }
 
