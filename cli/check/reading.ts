@@ -15,9 +15,7 @@ import {
   INGRESSES,
   type KubeObject,
   NETWORK_POLICIES,
-  SELF_SUBJECT_ACCESS_REVIEWS,
   SERVICES,
-  SUBJECT_ACCESS_REVIEWS,
 } from "../../controller/kube/types.ts";
 import {
   GATEWAY_NAME_LABEL,
@@ -29,7 +27,6 @@ import type { Cluster } from "../cluster/cluster.ts";
 import { type Reading, readList, readObject } from "../cluster/readings.ts";
 import { unreadOf } from "../cluster/unread.ts";
 import {
-  accountOf,
   CONTROLLER_NAME,
   type ControllerPages,
   type Installation,
@@ -39,16 +36,14 @@ import {
   readInstallation,
 } from "../installation/installation.ts";
 import { readCertificates } from "../installation/certificate_reader.ts";
-import type { CheckedRight, CheckFacts, GatewayApi } from "./facts.ts";
+import type { CheckFacts, GatewayApi } from "./facts.ts";
 import { NEEDED_KINDS, OPTIONAL_KINDS } from "./groups/gateway_api.ts";
-import { CONTROLLER_RIGHTS, type Right, USER_GATEWAY_RIGHTS, USER_RIGHTS } from "./right.ts";
+import { USER_GATEWAY_RIGHTS, USER_RIGHTS } from "./right.ts";
+import { readAccountRights, readUserRights } from "./rights_reader.ts";
 import type { ClassObject } from "../installation/ingress_class.ts";
 
 /** Milliseconds that a proxy has to acknowledge a change that was made right before the check. */
 const SETTLING = 2_000;
-
-/** Kinds of the controller's rights that no namespace has. */
-const CLUSTER_WIDE = ["ingressclasses", "namespaces", "nodes", "tokenreviews"];
 
 /** @param step Called with what is being read. */
 export async function readFacts(
@@ -69,7 +64,10 @@ export async function readFacts(
   const [pages, certificates, rights, accountRights] = await Promise.all([
     readSettledPages(cluster, installation),
     readCertificates(cluster, installation, null),
-    readUserRights(cluster, namespace, gatewayApi),
+    readUserRights(cluster, namespace, [
+      ...USER_RIGHTS,
+      ...(gatewayApi.ok && gatewayApi.value !== null ? USER_GATEWAY_RIGHTS : []),
+    ]),
     readAccountRights(cluster, installation),
   ]);
   const { deployments, ...others } = objects;
@@ -220,80 +218,4 @@ async function readCrds(
       isTerminating: deletionTimestamp !== undefined,
     }];
   });
-}
-
-interface ReviewStatus {
-  readonly allowed?: boolean;
-}
-
-async function readUserRights(
-  cluster: Cluster,
-  namespace: string,
-  gatewayApi: Reading<GatewayApi | null>,
-): Promise<Reading<readonly CheckedRight[]>> {
-  const hasGateways = gatewayApi.ok && gatewayApi.value !== null;
-  const rights = [...USER_RIGHTS, ...(hasGateways ? USER_GATEWAY_RIGHTS : [])];
-  return await reviewAll(rights, SELF_SUBJECT_ACCESS_REVIEWS, cluster, (right) => ({
-    resourceAttributes: attributesOf(right, right.scope === "all" ? null : namespace),
-  }));
-}
-
-/** Null where it is not known as whom the controller runs. */
-async function readAccountRights(
-  cluster: Cluster,
-  { deployment, options, namespace }: Installation,
-): Promise<Reading<readonly CheckedRight[]> | null> {
-  if (!deployment.ok || deployment.value === null) return null;
-  const account = accountOf(deployment.value);
-  if (account === null) return null;
-  const watched = options?.watchNamespaces?.[0] ?? null;
-  // One that watches single namespaces needs no more than their names say.
-  const rights = watched === null
-    ? CONTROLLER_RIGHTS
-    : CONTROLLER_RIGHTS.filter(({ isOptional }) => isOptional !== true);
-  const groups = ["system:serviceaccounts", `system:serviceaccounts:${namespace}`];
-  return await reviewAll(rights, SUBJECT_ACCESS_REVIEWS, cluster, (right) => ({
-    user: `system:serviceaccount:${namespace}:${account}`,
-    groups: [...groups, "system:authenticated"],
-    resourceAttributes: attributesOf(
-      right,
-      right.scope === "installation"
-        ? namespace
-        : CLUSTER_WIDE.includes(right.resource)
-        ? null
-        : watched,
-    ),
-  }));
-}
-
-async function reviewAll(
-  rights: readonly Right[],
-  resource: typeof SUBJECT_ACCESS_REVIEWS,
-  cluster: Cluster,
-  spec: (right: Right) => unknown,
-): Promise<Reading<readonly CheckedRight[]>> {
-  const reviews = await Promise.all(
-    rights.map(async (right) =>
-      [right, await cluster.review<ReviewStatus>(resource, spec(right))] as const
-    ),
-  );
-  const checked: CheckedRight[] = [];
-  for (const [right, review] of reviews) {
-    if (!review.ok) {
-      const { error } = review;
-      const { timeout } = cluster;
-      const unread = unreadOf({ verb: "create", resource, namespace: null, error, timeout });
-      return { ok: false, code: error.code, unread };
-    }
-    checked.push({ right, isAllowed: review.value?.allowed === true });
-  }
-  return { ok: true, value: checked };
-}
-
-/** @param namespace Null for all, and for kinds that have none. */
-function attributesOf(
-  { verb, group, resource, subresource, name }: Right,
-  namespace: string | null,
-) {
-  return { verb, group, resource, subresource, name, namespace: namespace ?? "" };
 }

@@ -26,6 +26,8 @@ const resource = (group: string, version: string, plural: string, kind: string):
 });
 
 const CLUSTER_WIDE = new Set([
+  "clusterrolebindings",
+  "clusterroles",
   "customresourcedefinitions",
   "gatewayclasses",
   "ingressclasses",
@@ -77,6 +79,16 @@ export const SUBJECT_ACCESS_REVIEWS = resource(
   "v1",
   "subjectaccessreviews",
   "SubjectAccessReview",
+);
+const RBAC = "rbac.authorization.k8s.io";
+export const ROLES = resource(RBAC, "v1", "roles", "Role");
+export const ROLE_BINDINGS = resource(RBAC, "v1", "rolebindings", "RoleBinding");
+export const CLUSTER_ROLES = resource(RBAC, "v1", "clusterroles", "ClusterRole");
+export const CLUSTER_ROLE_BINDINGS = resource(
+  RBAC,
+  "v1",
+  "clusterrolebindings",
+  "ClusterRoleBinding",
 );
 export const NETWORK_POLICIES = resource(
   "networking.k8s.io",

@@ -505,6 +505,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "cli/lint/first_wins.ts": ["firstOfHost"],
       "cli/lint/gateway_findings.ts": ["gatewayFindings"],
       "cli/lint/judgement.ts": ["judge"],
+      "cli/lint/live.ts": ["readLive"],
       "cli/lint/main.ts": ["main"],
       "cli/lint/options.ts": ["parseLintCommand"],
       "cli/lint/regex_mode.ts": ["regexNeighbours"],
@@ -517,6 +518,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
     functions: {
       "cli/check/main.ts": ["main"],
       "cli/check/reading.ts": ["readFacts"],
+      "cli/check/rights_reader.ts": ["readUserRights"],
       "cli/check/result.ts": ["failed", "ok", "skipped", "unchecked", "warning"],
       "cli/cluster/cluster.ts": ["clusterRights", "openCluster"],
       "cli/cluster/options.ts": ["clusterChoice", "defaultKubeconfig"],
