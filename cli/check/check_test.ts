@@ -91,14 +91,15 @@ const ROWS: readonly Row[] = [
     level: "warning",
     message:
       /you may not list ingresses\.networking\.k8s\.io: classes and Ingresses are not checked/,
-    remedy: /Allow the verb list on ingresses\.networking\.k8s\.io; overlays\/check/,
+    remedy: /Allow list ingresses\.networking\.k8s\.io; overlays\/check/,
   },
   {
     name: "a right that the controller lacks",
     facts: { accountRights: forbid(CONTROLLER_RIGHTS, "services") },
     group: "rights",
     level: "failed",
-    message: /the controller's account may not watch services, so routes do not change any more/,
+    message:
+      /the controller's account may not list and watch services, so routes do not change any more/,
     remedy: /Apply manifests\/hostport\.yaml/,
   },
   {
@@ -106,7 +107,7 @@ const ROWS: readonly Row[] = [
     facts: { accountRights: forbid(CONTROLLER_RIGHTS, "events") },
     group: "rights",
     level: "warning",
-    message: /may not create events, so kubectl describe shows no problems/,
+    message: /may not create and patch events, so kubectl describe shows no problems/,
     remedy: /./,
   },
   {

@@ -57,7 +57,8 @@ export async function getFromPod(
   const { server } = credentials;
   const url = `wss://${server.host}${server.pathname.replace(/\/$/, "")}${path}`;
   const socket = new WebSocket(url, [PROTOCOL], {
-    agent: access.agent,
+    // A connection of its own: Deno may lose an upgrade on one that was used before.
+    ...access.tls,
     headers: { ...access.headers, "user-agent": `pingress/${VERSION}` },
     perMessageDeflate: false,
     maxPayload: MAX_BYTES,

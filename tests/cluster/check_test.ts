@@ -137,7 +137,7 @@ clusterTest(
         equal(result.code, 0);
         match(
           findings(result).join("\n"),
-          /warning user-rights: you may not create pods\/portforward in namespace /,
+          /warning user-rights: you may not get and create pods\/portforward in namespace /,
         );
         const stream = result.groups.find(({ id }) => id === "stream")!.results[0];
         equal(stream.level, "skipped");
@@ -209,7 +209,7 @@ clusterTest(
       await scene.withdrawRights();
       const { code } = await found(
         scene,
-        /failed controller-rights: the controller's account may not list ingresses\.networking/,
+        /failed controller-rights: the controller's account may not list and watch ingresses\.networking/,
       );
       equal(code, 1);
     });
@@ -238,7 +238,7 @@ clusterTest(
       await scene.pod("controller-old", CONTROLLER, old.port);
       await found(
         scene,
-        /warning stream: controller-old is of a version without the page \/proxies/,
+        /warning stream: replica controller-old is of a version without the page \/proxies/,
       );
       await cluster.delete("v1", "Pod", "controller-old", system);
     });

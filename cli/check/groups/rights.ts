@@ -9,16 +9,15 @@ export function checkUserRights({ rights, installation }: CheckFacts): readonly 
   if (missing.length === 0) {
     return [ok("user-rights", "you have every right that these commands use")];
   }
-  return missing.map((right) =>
-    warning(
+  return byConsequence(missing).map((group) => {
+    const rights = showRights(group, installation.namespace);
+    const [{ without }] = group;
+    return warning(
       "user-rights",
-      `you may not ${right.verb} ${showResource(right)}${where(right, installation.namespace)}: ` +
-        `${right.without} ${isAre(right.without)} not checked`,
-      `Allow the verb ${right.verb} on ${showResource(right)}${
-        where(right, installation.namespace)
-      }; overlays/check has all of them`,
-    )
-  );
+      `you may not ${rights}: ${without} ${isAre(without)} not checked`,
+      `Allow ${rights}; overlays/check has all of them`,
+    );
+  });
 }
 
 export function checkAccountRights(
@@ -35,15 +34,32 @@ export function checkAccountRights(
       ),
     ];
   }
-  return missing.map((right) =>
-    (right.isOptional ? warning : failed)(
+  return byConsequence(missing).map((group) =>
+    (group.every(({ isOptional }) => isOptional) ? warning : failed)(
       "controller-rights",
-      `the controller's account may not ${right.verb} ${showResource(right)}${
-        where(right, installation.namespace)
-      }, so ${right.without}`,
+      `the controller's account may not ${showRights(group, installation.namespace)}, so ${
+        group[0].without
+      }`,
       "Apply manifests/hostport.yaml of the controller's version",
     )
   );
+}
+
+/** What follows from their absence is said once. */
+function byConsequence(rights: readonly Right[]): readonly (readonly Right[])[] {
+  return [...Map.groupBy(rights, ({ without }) => without).values()];
+}
+
+/** `list and watch services, get and create pods/portforward in namespace x`. */
+function showRights(rights: readonly Right[], namespace: string): string {
+  const byResource = Map.groupBy(
+    rights,
+    (right) => `${showResource(right)}${where(right, namespace)}`,
+  );
+  return Array.from(
+    byResource,
+    ([resource, group]) => `${group.map(({ verb }) => verb).join(" and ")} ${resource}`,
+  ).join(", ");
 }
 
 function missingOf(rights: readonly CheckedRight[]): readonly Right[] {
