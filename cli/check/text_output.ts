@@ -1,7 +1,8 @@
 /** The check for people. In: groups of results, and the terminal's width and colours. Out: text. Pure. */
 import { printable } from "../../dev/terminal_text.ts";
+import { wrapText } from "../../shared/wrapped_text.ts";
+import { MARK_INDENT, remedyLines } from "../terminal/remedy_lines.ts";
 import type { Style } from "../terminal/style.ts";
-import { wrapLine } from "../terminal/wrapped_lines.ts";
 import { type CheckGroup, type CheckResult, countOf, type Level } from "./result.ts";
 
 export interface TextOptions {
@@ -10,28 +11,25 @@ export interface TextOptions {
   readonly columns: number;
 }
 
-const INDENT = "  ";
-
-/** As wide as each mark. */
-const MARK = "-";
-
 export function checkText(groups: readonly CheckGroup[], options: TextOptions): string {
-  const { style, columns } = options;
+  const { style } = options;
   const parts = groups.filter(({ results }) => results.length > 0).map(({ title, results }) =>
     [style.bold(title), ...results.map((result) => resultText(result, options))].join("\n")
   );
-  return `${[...parts, wrapLine(summaryText(groups, style), columns).join("\n")].join("\n\n")}\n`;
+  return `${[...parts, summaryText(groups, options)].join("\n\n")}\n`;
 }
 
 function resultText({ level, message, remedy }: CheckResult, { style, columns }: TextOptions) {
   const dim = level === "skipped" ? style.dim : (text: string) => text;
-  const [first, ...more] = wrapLine(`${MARK} ${capital(printable(message))}`, columns);
-  const lines = [`${markOf(level, style)}${dim(first.slice(MARK.length))}`, ...more.map(dim)];
-  if (remedy !== null) {
-    const [arrow, ...rest] = wrapLine(`${INDENT}→ ${printable(remedy)}`, columns);
-    lines.push(arrow.replace("→", style.cyan("→")), ...rest);
-  }
-  return lines.join("\n");
+  const [first, ...more] = wrapText(capital(printable(message)), {
+    indent: MARK_INDENT,
+    width: columns,
+  });
+  return [
+    `${markOf(level, style)} ${dim(first.slice(MARK_INDENT.length))}`,
+    ...more.map(dim),
+    ...(remedy === null ? [] : remedyLines(remedy, { style, columns })),
+  ].join("\n");
 }
 
 function markOf(level: Level, style: Style): string {
@@ -47,15 +45,16 @@ function markOf(level: Level, style: Style): string {
   }
 }
 
-function summaryText(groups: readonly CheckGroup[], style: Style): string {
+function summaryText(groups: readonly CheckGroup[], { style, columns }: TextOptions): string {
   const { ok, warning, failed, skipped } = countOf(groups);
   const parts = [
-    style.green(`${ok} fine`),
-    ...(failed > 0 ? [style.red(`${failed} failed`)] : []),
-    ...(warning > 0 ? [style.yellow(`${warning} to look at`)] : []),
-    ...(skipped > 0 ? [style.dim(`${skipped} not checked`)] : []),
+    { text: `${ok} fine`, paint: style.green },
+    ...(failed > 0 ? [{ text: `${failed} failed`, paint: style.red }] : []),
+    ...(warning > 0 ? [{ text: `${warning} to look at`, paint: style.yellow }] : []),
+    ...(skipped > 0 ? [{ text: `${skipped} not checked`, paint: style.dim }] : []),
   ];
-  return parts.join(", ");
+  const length = parts.map(({ text }) => text).join(", ").length;
+  return parts.map(({ text, paint }) => paint(text)).join(length > columns ? "\n" : ", ");
 }
 
 function capital(text: string): string {

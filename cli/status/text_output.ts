@@ -1,10 +1,11 @@
 /** The status for people. In: rows, and the terminal's width and colours. Out: tables. Pure. */
 import { printable } from "../../dev/terminal_text.ts";
+import { wrapText } from "../../shared/wrapped_text.ts";
 import { WARN_DAYS } from "../installation/certificates.ts";
 import type { Unread } from "../cluster/unread.ts";
 import type { Style } from "../terminal/style.ts";
 import { type Cell, type Column, tableLines } from "../terminal/table.ts";
-import { wrapLine } from "../terminal/wrapped_lines.ts";
+import { MARK_INDENT, remedyLines } from "../terminal/remedy_lines.ts";
 import type { Backends, CertificateState, RowProblem, ServedRow } from "./served_rows.ts";
 import type { ControllerRow, ProxyRow, Status } from "./status.ts";
 
@@ -58,13 +59,10 @@ function troubleOf({ backends: { ready, total }, certificate, problems }: Served
   return (isDown ? 4 : 0) + (isEnding ? 2 : 0) + ((problems ?? []).length > 0 ? 1 : 0);
 }
 
-function unreadLines({ message, remedy }: Unread, { style, columns }: TextOptions): string[] {
-  const [first, ...more] = wrapLine(`! ${printable(message)}`, columns);
-  return [
-    first.replace("!", style.warn),
-    ...more,
-    ...wrapLine(`  → ${printable(remedy)}`, columns),
-  ];
+function unreadLines({ message, remedy }: Unread, options: TextOptions): string[] {
+  const { style, columns } = options;
+  const [first, ...more] = wrapText(printable(message), { indent: MARK_INDENT, width: columns });
+  return [`${style.warn} ${first.trimStart()}`, ...more, ...remedyLines(remedy, options)];
 }
 
 const SERVED: readonly Column[] = [

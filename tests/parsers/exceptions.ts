@@ -530,6 +530,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "cli/installation/problems_page.ts": ["readProblemsPage"],
       "cli/installation/proxies_page.ts": ["readProxiesPage"],
       "cli/status/main.ts": ["main"],
+      "cli/terminal/remedy_lines.ts": ["remedyLines"],
       "cli/terminal/table.ts": ["cut", "tableLines"],
     },
   },

@@ -256,7 +256,9 @@ function ownersOf(claims: HostClaims): HostClaims {
 }
 
 /** Never throws. */
-export function readClaims({ data, binaryData }: Pick<LiveConfigMap, "data" | "binaryData">): ClaimsReading {
+export function readClaims(
+  { data, binaryData }: Pick<LiveConfigMap, "data" | "binaryData">,
+): ClaimsReading {
   const packed = binaryData?.[PACKED_KEY];
   return packed === undefined ? parseClaims(data?.[PLAIN_KEY] ?? "") : unpack(packed);
 }
