@@ -9,6 +9,18 @@ export const COMMANDS: readonly Command[] = [
     load: () => import("./dev/command.ts"),
   },
   {
+    name: "check",
+    summary: "Checks an installation in a cluster, and says what helps.",
+    permissions: "cluster",
+    load: () => import("./check/main.ts"),
+  },
+  {
+    name: "status",
+    summary: "Lists Ingresses, Gateways, proxies and controllers of a cluster.",
+    permissions: "cluster",
+    load: () => import("./status/main.ts"),
+  },
+  {
     name: "lint",
     summary: "Compares Ingresses written for ingress-nginx with what is served here.",
     permissions: "lint",

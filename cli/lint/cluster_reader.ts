@@ -1,12 +1,9 @@
 /**
- * What lint reads of a cluster. In: a client of its API server. Out: the objects that Ingresses need, and
+ * What lint reads of a cluster. In: the cluster. Out: the objects that Ingresses need, and
  * what could not be read, by verb and resource. Never a Secret: the role `pingress-lint` has none.
  */
-import type { KubeClient } from "../../controller/kube/client.ts";
-import { Lister } from "../../controller/kube/lister.ts";
 import type { Resources } from "../../controller/kube/resources.ts";
 import {
-  type ApiError,
   CONFIG_MAPS,
   INGRESS_CLASSES,
   INGRESSES,
@@ -15,6 +12,8 @@ import {
   type Resource,
   SERVICES,
 } from "../../controller/kube/types.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import { type FailedCall, unreadOf } from "../cluster/unread.ts";
 import type { InputProblem } from "./finding.ts";
 
 export interface ReadingOptions {
@@ -22,11 +21,8 @@ export interface ReadingOptions {
   readonly namespaces: readonly string[];
   /** `NAMESPACE/NAME`; null for none. */
   readonly configMap: string | null;
-  /** Milliseconds for all of it. */
-  readonly timeout: number;
 }
 
-/** Can be sent from one thread to another. */
 export interface ClusterReading {
   readonly resources: Resources;
   /** Null where it was not asked for, or is not there. */
@@ -41,14 +37,15 @@ interface PartReading {
   readonly unread: readonly InputProblem[];
 }
 
+const ROLE = "the ClusterRole pingress-lint of overlays/lint does";
+
 /** All at once, so that a server that answers nothing costs the time-out once. */
 export async function readCluster(
-  client: KubeClient,
+  cluster: Cluster,
   options: ReadingOptions,
 ): Promise<ClusterReading> {
-  const signal = AbortSignal.timeout(options.timeout);
   const list = (resource: Resource, field: keyof Resources, namespace: string | null = null) =>
-    readList(client, { resource, field, namespace, signal, timeout: options.timeout });
+    readList(cluster, resource, field, namespace);
   const places = options.namespaces.length === 0 ? [null] : options.namespaces;
   const readings = await Promise.all([
     ...places.flatMap((place) => [
@@ -58,9 +55,7 @@ export async function readCluster(
     list(INGRESS_CLASSES, "ingressClasses"),
     // Those of other namespaces do not matter then.
     ...(options.namespaces.length === 0 ? [list(NAMESPACES, "namespaces")] : []),
-    ...(options.configMap === null
-      ? []
-      : [readConfigMap(client, options.configMap, signal, options.timeout)]),
+    ...(options.configMap === null ? [] : [readConfigMap(cluster, options.configMap)]),
   ]);
   const all = <K extends keyof Resources>(field: K): Resources[K] =>
     readings.flatMap(({ part }) =>
@@ -82,35 +77,24 @@ export async function readCluster(
   };
 }
 
-interface ListCall {
-  readonly resource: Resource;
-  readonly field: keyof Resources;
-  /** Null for all. */
-  readonly namespace: string | null;
-  readonly signal: AbortSignal;
-  readonly timeout: number;
-}
-
-async function readList(client: KubeClient, call: ListCall): Promise<PartReading> {
-  const { resource, field, namespace, signal, timeout } = call;
-  const selection = { namespace, metadataOnly: resource === NAMESPACES };
-  const lister = new Lister({ client, resource, selection, reduce: withoutManagedFields });
-  const list = await lister.list(signal);
-  return list.ok
-    ? { part: { [field]: list.value.objects }, unread: [] }
-    : { part: {}, unread: [unreadOf("list", resource, namespace, list.error, signal, timeout)] };
-}
-
-async function readConfigMap(
-  client: KubeClient,
-  named: string,
-  signal: AbortSignal,
-  timeout: number,
+/** @param namespace Null for all. */
+async function readList(
+  cluster: Cluster,
+  resource: Resource,
+  field: keyof Resources,
+  namespace: string | null,
 ): Promise<PartReading> {
+  const list = await cluster.list(resource, { namespace, metadataOnly: resource === NAMESPACES });
+  if (list.ok) return { part: { [field]: list.value }, unread: [] };
+  return unread({ verb: "list", resource, namespace, error: list.error, timeout: cluster.timeout });
+}
+
+async function readConfigMap(cluster: Cluster, named: string): Promise<PartReading> {
   const [namespace, name] = named.split("/");
-  const read = await client.get<KubeObject>(CONFIG_MAPS, namespace, name, { signal });
+  const read = await cluster.get<KubeObject>(CONFIG_MAPS, namespace, name);
   if (read.ok) return { part: { configMap: read.value }, unread: [] };
-  if (read.error.code === 404) {
+  const { error } = read;
+  if (error.code === 404) {
     return {
       part: {},
       unread: [{
@@ -120,50 +104,10 @@ async function readConfigMap(
       }],
     };
   }
-  const problem = unreadOf("get", CONFIG_MAPS, namespace, read.error, signal, timeout);
-  return { part: {}, unread: [problem] };
+  const { timeout } = cluster;
+  return unread({ verb: "get", resource: CONFIG_MAPS, namespace, error, timeout });
 }
 
-/** Who wrote which field says nothing of what is served, and is the largest part of many objects. */
-function withoutManagedFields(object: KubeObject): KubeObject {
-  const { managedFields: _, ...metadata } = object.metadata as KubeObject["metadata"] & {
-    readonly managedFields?: unknown;
-  };
-  return { ...object, metadata };
-}
-
-function unreadOf(
-  verb: string,
-  { group, plural }: Resource,
-  namespace: string | null,
-  error: ApiError,
-  signal: AbortSignal,
-  timeout: number,
-): InputProblem {
-  const kind = group === "" ? plural : `${plural}.${group}`;
-  const where = namespace === null ? "" : ` in namespace ${namespace}`;
-  const message = `cannot ${verb} ${kind}${where}: ${reasonOf(error, signal, timeout)}`;
-  return { message, remedy: remedyFor(verb, kind, where, error), at: null };
-}
-
-function reasonOf(error: ApiError, signal: AbortSignal, timeout: number): string {
-  return signal.aborted && error.code === 0
-    ? `the API server did not answer within ${timeout / 1000} s`
-    : error.code === 401
-    ? "the API server does not accept the credentials of the kubeconfig"
-    : error.message;
-}
-
-function remedyFor(verb: string, kind: string, where: string, { code }: ApiError): string {
-  switch (code) {
-    case 401:
-      return "Renew the token or certificate of the context's user";
-    case 403:
-      return `Allow the verb ${verb} on ${kind}${where}; the ClusterRole pingress-lint of ` +
-        "overlays/lint does";
-    case 0:
-      return "Check the server of the kubeconfig and the way to it, or give it more time by --timeout";
-    default:
-      return "Look at the log of the API server";
-  }
+function unread(call: FailedCall): PartReading {
+  return { part: {}, unread: [{ ...unreadOf(call, ROLE), at: null }] };
 }

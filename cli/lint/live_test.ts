@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { LINT_DEFAULTS, lintTexts } from "../../tests/golden/lint_case.ts";
 import { inputOf, lint } from "./lint.ts";
-import { liveRights } from "./live.ts";
-import { defaultKubeconfig, FORMATS, parseLintCommand } from "./options.ts";
+import { FORMATS, parseLintCommand } from "./options.ts";
 import { parseManifestFile } from "../../dev/manifests/file.ts";
 import { Manifests } from "../../dev/manifests/manifests.ts";
 import { OUTPUTS } from "./main.ts";
@@ -50,29 +49,6 @@ Deno.test("code that lints a folder may dial nobody, start nothing and write not
     "PROBE sys prompt",
     "PROBE NotCapable",
   ]);
-});
-
-Deno.test("the thread that reads a cluster may dial its API server alone", () => {
-  const rights = liveRights(new URL("https://10.96.0.1"), ["/home/me/.kube/config"]);
-  assert.deepEqual(rights.net, ["10.96.0.1:443"]);
-  assert.deepEqual((rights.read as string[])[0], "/home/me/.kube/config");
-  for (const [name, right] of Object.entries(rights)) {
-    if (name !== "net" && name !== "read") assert.equal(right, false, name);
-  }
-  assert.deepEqual(liveRights(new URL("https://[fd00::1]:6443"), []).net, ["[fd00::1]:6443"]);
-});
-
-Deno.test("the kubeconfig is that of KUBECONFIG, or of the home folder", () => {
-  const of = (values: Readonly<Record<string, string>>) =>
-    defaultKubeconfig((name) => values[name]);
-  assert.equal(of({ KUBECONFIG: "/a", HOME: "/home/me" }), "/a");
-  assert.equal(of({ KUBECONFIG: "", HOME: "/home/me" }), "/home/me/.kube/config");
-  assert.equal(of({ USERPROFILE: "/Users/me" }), "/Users/me/.kube/config");
-  assert.equal(of({}), null);
-  if (Deno.build.os !== "windows") {
-    assert.equal(of({ KUBECONFIG: "/a:/b", HOME: "/home/me" }), null);
-    assert.equal(of({ KUBECONFIG: ":/a", HOME: "/home/me" }), "/a");
-  }
 });
 
 Deno.test("folders and a context exclude each other, and one of them is needed", () => {

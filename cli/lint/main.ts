@@ -19,7 +19,6 @@ import type { LintInput } from "./lint_input.ts";
 import type { LiveReading } from "./live.ts";
 import { markdownOutput } from "./output/markdown_output.ts";
 import {
-  defaultKubeconfig,
   type Format,
   LINT_PROGRAM,
   type LintCommand,
@@ -96,18 +95,13 @@ async function readCluster(
   { configmap, lint: { watchNamespaces } }: LintCommand,
   { context, kubeconfig, timeout }: LintedCluster,
 ): Promise<LiveReading> {
-  const file = kubeconfig ?? defaultKubeconfig((name) => Deno.env.get(name));
-  if (file === null) {
-    return { ok: false, message: "KUBECONFIG and HOME name no single file; add --kubeconfig FILE" };
-  }
   // Loaded here alone: a folder needs nothing of a cluster's client.
   const { readLive } = await import("./live.ts");
   return await readLive({
-    ...{ context, timeout },
-    kubeconfig: file,
+    ...{ context, kubeconfig, timeout },
     namespaces: watchNamespaces,
     configMap: configmap,
-  });
+  }, (name) => Deno.env.get(name));
 }
 
 /** A result that is not complete never passes. */

@@ -3,6 +3,7 @@ import { acceptCheck, labelCheck, namesOf } from "../../controller/cli/option_va
 import { HOST_OWNERSHIPS, type HostOwnershipMode } from "../../controller/translate/translator.ts";
 import { isDnsName } from "../../controller/base/names.ts";
 import { defineOptions, parseOptions, type Program } from "../../shared/options.ts";
+import { CLUSTER_OPTIONS } from "../cluster/options.ts";
 import { withLongNames } from "../output_option.ts";
 import type { Verdict } from "./finding.ts";
 
@@ -76,14 +77,14 @@ export const LINT_OPTIONS = defineOptions({
   kubeconfig: {
     type: "string",
     value: "FILE",
-    help: "For --context. Without the flag: the file that KUBECONFIG names, or ~/.kube/config.",
+    help: `For --context. ${CLUSTER_OPTIONS.kubeconfig.help}`,
   },
   timeout: {
     type: "duration",
-    default: 30_000,
-    min: 100,
-    max: 600_000,
-    reason: "a large cluster takes seconds",
+    default: CLUSTER_OPTIONS.timeout.default,
+    min: CLUSTER_OPTIONS.timeout.min,
+    max: CLUSTER_OPTIONS.timeout.max,
+    reason: CLUSTER_OPTIONS.timeout.reason,
     help: "For --context: gives up when the API server has not answered all by then.",
   },
   hostOwnership: {
@@ -185,21 +186,6 @@ export function parseLintCommand(
       },
     },
   };
-}
-
-/** As kubectl finds it; null where that is not one file. https://kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig/ */
-export function defaultKubeconfig(
-  environment: (name: string) => string | undefined,
-): string | null {
-  const named = environment("KUBECONFIG") ?? "";
-  if (named !== "") {
-    const files = named.split(Deno.build.os === "windows" ? ";" : ":").filter((file) =>
-      file !== ""
-    );
-    return files.length === 1 ? files[0] : null;
-  }
-  const home = environment("HOME") ?? environment("USERPROFILE") ?? "";
-  return home === "" ? null : `${home}/.kube/config`;
 }
 
 /** What does not go together; null for nothing. */

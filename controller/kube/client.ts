@@ -18,6 +18,7 @@ import {
   type KubeList,
   type KubeObject,
   type Resource,
+  type ServerVersion,
   type WatchEvent,
 } from "./types.ts";
 
@@ -32,6 +33,9 @@ const DISCOVERY: Resource = {
   kind: "APIGroup",
   namespaced: false,
 };
+
+/** By this name, metrics count requests for the API server's version. */
+const SERVER_VERSION: Resource = { ...DISCOVERY, plural: "version", kind: "Info" };
 
 /** Milliseconds without a good answer after which not one kind alone is out of order, but all. */
 const OUTAGE = 5_000;
@@ -156,6 +160,15 @@ export class KubeClient {
     return this.#call("get", DISCOVERY, "", {
       method: "GET",
       path: `/apis/${[group, version ?? []].flat().map(encodeURIComponent).join("/")}`,
+      ...this.#readLimits(options),
+    }, true);
+  }
+
+  /** The API server's own version. Any account may read it (system:public-info-viewer). */
+  serverVersion(options: CallOptions = {}): Promise<ApiResult<ServerVersion>> {
+    return this.#call("get", SERVER_VERSION, "", {
+      method: "GET",
+      path: "/version",
       ...this.#readLimits(options),
     }, true);
   }

@@ -31,12 +31,23 @@ export interface Reach {
   readonly server: URL;
   /** Files and folders with credentials. */
   readonly files: readonly string[];
+  /** Of the kubeconfig; null for a service account. */
+  readonly context: string | null;
+  /** The one that commands are about which name none, `default` where the context has none. */
+  readonly namespace: string;
 }
+
+const DEFAULT_NAMESPACE = "default";
 
 /** Null for a kubeconfig that cannot be used; `loadCredentials` says why. */
 export function reachOf(source: CredentialSource): Reach | null {
   if (source.kind === "service-account") {
-    return { server: new URL(serverOf(source)), files: [source.folder] };
+    return {
+      server: new URL(serverOf(source)),
+      files: [source.folder],
+      context: null,
+      namespace: DEFAULT_NAMESPACE,
+    };
   }
   try {
     return reachOfKubeconfig(source.file, source.context);
@@ -55,7 +66,7 @@ interface Kubeconfig {
   readonly "current-context"?: string;
   readonly contexts?: readonly Named<
     "context",
-    { readonly cluster?: string; readonly user?: string }
+    { readonly cluster?: string; readonly user?: string; readonly namespace?: string }
   >[];
   readonly clusters?: readonly Named<
     "cluster",
@@ -90,5 +101,7 @@ function reachOfKubeconfig(file: string, wanted: string | null): Reach | null {
   return {
     server: new URL(cluster.server),
     files: [file, ...named.map((path) => resolve(dirname(file), path!))],
+    context: name ?? null,
+    namespace: context?.namespace || DEFAULT_NAMESPACE,
   };
 }

@@ -20,6 +20,8 @@ export type CredentialsReading =
 export interface Access {
   readonly headers: Readonly<Record<string, string>>;
   readonly agent: https.Agent;
+  /** As of the agent, for a connection of its own. */
+  readonly tls: https.AgentOptions;
 }
 
 /** Milliseconds after which files are read anew, as client-go does. */
@@ -97,7 +99,7 @@ export class Credentials {
         btoa(String.fromCharCode(...new TextEncoder().encode(auth)))
       }`;
     }
-    return { headers, agent: this.#agentFor(tls) };
+    return { headers, agent: this.#agentFor(tls), tls };
   }
 
   /** The same agent, with its connections, as long as certificates stay as they are. */

@@ -26,12 +26,16 @@ const resource = (group: string, version: string, plural: string, kind: string):
 });
 
 const CLUSTER_WIDE = new Set([
+  "clusterrolebindings",
+  "clusterroles",
   "customresourcedefinitions",
   "gatewayclasses",
   "ingressclasses",
   "namespaces",
   "nodes",
+  "selfsubjectaccessreviews",
   "servicecidrs",
+  "subjectaccessreviews",
   "tokenreviews",
 ]);
 
@@ -63,6 +67,34 @@ export const TOKEN_REVIEWS = resource(
   "v1",
   "tokenreviews",
   "TokenReview",
+);
+export const SELF_SUBJECT_ACCESS_REVIEWS = resource(
+  "authorization.k8s.io",
+  "v1",
+  "selfsubjectaccessreviews",
+  "SelfSubjectAccessReview",
+);
+export const SUBJECT_ACCESS_REVIEWS = resource(
+  "authorization.k8s.io",
+  "v1",
+  "subjectaccessreviews",
+  "SubjectAccessReview",
+);
+const RBAC = "rbac.authorization.k8s.io";
+export const ROLES = resource(RBAC, "v1", "roles", "Role");
+export const ROLE_BINDINGS = resource(RBAC, "v1", "rolebindings", "RoleBinding");
+export const CLUSTER_ROLES = resource(RBAC, "v1", "clusterroles", "ClusterRole");
+export const CLUSTER_ROLE_BINDINGS = resource(
+  RBAC,
+  "v1",
+  "clusterrolebindings",
+  "ClusterRoleBinding",
+);
+export const NETWORK_POLICIES = resource(
+  "networking.k8s.io",
+  "v1",
+  "networkpolicies",
+  "NetworkPolicy",
 );
 export const DAEMON_SETS = resource("apps", "v1", "daemonsets", "DaemonSet");
 export const DEPLOYMENTS = resource("apps", "v1", "deployments", "Deployment");
@@ -111,6 +143,12 @@ export interface Crd {
   readonly bundleVersion: string | null;
   /** Its objects are being deleted, and none can be made. */
   readonly isTerminating: boolean;
+}
+
+/** The answer of `/version`. */
+export interface ServerVersion {
+  /** `v1.34.1`, with what a distributor appends: `v1.34.1-eks-a5565ad`. */
+  readonly gitVersion?: string;
 }
 
 /** The name of a kind's CRD. */

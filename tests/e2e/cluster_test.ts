@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { CertificateAuthority } from "../../dev/certificate_authority.ts";
 import type { KubeObject } from "../cluster/support/api_client.ts";
+import { runPingress } from "../cluster/support/checked_scene.ts";
 import { eventually } from "../cluster/support/condition.ts";
 import { MANIFESTS } from "../cluster/support/kubectl.ts";
 import { buildPingress, NAMESPACE, Pingress } from "./cluster/installation.ts";
@@ -139,6 +140,17 @@ async function fromZero(cluster: NodeCluster, step: Step): Promise<void> {
     }, PATIENCE);
     await assert.rejects(visitor.get(`${HOST}/`, { ca: first.certificate }));
     assert.equal((await visitor.get(`${HOST}/`, { ca: second.certificate })).status, 200);
+  });
+
+  await step("check fails nothing, and status lists the Ingresses and the proxy", async () => {
+    const kubeconfig = `--kubeconfig=${cluster.kubeconfig}`;
+    const checked = await runPingress(["check", kubeconfig]);
+    assert.equal(checked.code, 0, checked.out + checked.err);
+    assert.match(checked.out, /\n✔ 1 of 1 connected proxies are in sync\n/);
+    assert.match(checked.out, /\n✔ Certificates: 1; .* Secret default\/sample, in \d+ days\n/);
+    const { out } = await runPingress(["status", "-n", "default", kubeconfig]);
+    assert.match(out, new RegExp(`^default/sample-nginx +${HOST} +1/1 +\\d+d +– +`, "m"));
+    assert.match(out, /^pingress-proxy-server-\w+ +node1 +yes +in sync +\d/m);
   });
 
   await step(

@@ -156,7 +156,7 @@ export class ClaimsKeeper {
     const text = packed ?? data?.[PLAIN_KEY] ?? "";
     let reading = this.#readings.get(text);
     if (reading === undefined) {
-      reading = packed === undefined ? parseClaims(text) : unpack(packed);
+      reading = readClaims(seen.object);
       this.#remember(text, reading);
     }
     if (reading.ok) {
@@ -253,6 +253,14 @@ function ownersOf(claims: HostClaims): HostClaims {
     host,
     list.filter(({ shared }, i) => i === 0 || shared),
   ]));
+}
+
+/** Never throws. */
+export function readClaims(
+  { data, binaryData }: Pick<LiveConfigMap, "data" | "binaryData">,
+): ClaimsReading {
+  const packed = binaryData?.[PACKED_KEY];
+  return packed === undefined ? parseClaims(data?.[PLAIN_KEY] ?? "") : unpack(packed);
 }
 
 function unpack(packed: string): ClaimsReading {

@@ -16,7 +16,7 @@ import { type GlobalSettings, NO_GLOBALS } from "../model/global_settings.ts";
 import type { Profile } from "../model/profile.ts";
 import { PROFILE_ANNOTATION, STATUS_ANNOTATION } from "../annotations/own_annotation_names.ts";
 
-const DEFAULT_ANNOTATION = "ingressclass.kubernetes.io/is-default-class";
+export const DEFAULT_ANNOTATION = "ingressclass.kubernetes.io/is-default-class";
 
 /** What `spec.controller` of its classes says; it cannot be changed. */
 const NGINX_CONTROLLER = "k8s.io/ingress-nginx";

@@ -11,7 +11,7 @@ import { type GlobalSettings, NO_GLOBALS } from "../model/global_settings.ts";
 import type { Profile } from "../model/profile.ts";
 import type { Source } from "../model/source.ts";
 
-const CLASS_ANNOTATION = "kubernetes.io/ingress.class";
+export const CLASS_ANNOTATION = "kubernetes.io/ingress.class";
 
 export class IngressObject {
   readonly object: JsonObject;

@@ -1,0 +1,262 @@
+/**
+ * A cluster, as commands read it. In: a kubeconfig and its context. Out: objects, reviews and answers of pods, or
+ * how a call failed, as a value; or one sentence that says why there is no way to it.
+ *
+ * The calls are made by a thread that may dial the API server alone; this one drops its own right to dial
+ * anything.
+ *
+ *     command ─▶ Cluster ─messages─▶ thread.ts ─▶ API server ─▶ kubelet ─▶ admin port of a pod
+ */
+import { resolve } from "node:path";
+import type { Selection } from "../../controller/kube/client.ts";
+import { reachOf } from "../../controller/kube/credential_source.ts";
+import type {
+  ApiError,
+  ApiResult,
+  KubeObject,
+  Resource,
+  ServerVersion,
+} from "../../controller/kube/types.ts";
+import { dropRights, missingRight, NO_RIGHTS, type Rights } from "../../shared/rights.ts";
+import { Followed } from "./followed.ts";
+import type {
+  ClusterCall,
+  FromClusterThread,
+  PodAnswer,
+  PodRequest,
+  ToClusterThread,
+} from "./messages.ts";
+import { type ClusterChoice, defaultKubeconfig } from "./options.ts";
+
+export type ClusterOpening =
+  | { readonly ok: true; readonly cluster: Cluster }
+  /** One sentence, with what helps. */
+  | { readonly ok: false; readonly message: string };
+
+/** Where the thread's own code is: a worker's files are read with the rights of who starts it. */
+const CODE = ["cli/cluster", "controller", "shared"].map((folder) =>
+  resolve(import.meta.dirname!, "../..", folder)
+);
+
+/** Dials nobody: the first call does. @param environment Of the process, which main alone reads. */
+export async function openCluster(
+  choice: ClusterChoice,
+  environment: (name: string) => string | undefined,
+): Promise<ClusterOpening> {
+  const file = choice.kubeconfig ?? defaultKubeconfig(environment);
+  if (file === null) {
+    return { ok: false, message: "KUBECONFIG and HOME name no single file; add --kubeconfig FILE" };
+  }
+  const source = { kind: "kubeconfig", file, context: choice.context } as const;
+  const reach = reachOf(source);
+  if (reach === null) return { ok: false, message: await complaintAbout(source) };
+  const rights = clusterRights(reach.server, reach.files);
+  const missing = missingRight({ net: rights.net as string[], read: rights.read as string[] });
+  if (missing !== null) {
+    return {
+      ok: false,
+      message: `Deno was started without a permission that a cluster needs; add ${missing}`,
+    };
+  }
+  const worker = new Worker(new URL("./thread.ts", import.meta.url), {
+    type: "module",
+    name: "cluster",
+    deno: { permissions: rights },
+  });
+  dropRights(["net"]);
+  const { context, namespace, server } = reach;
+  const thread = new ThreadedCluster(worker, {
+    ...{ context, namespace, server: server.origin },
+    timeout: choice.timeout,
+  });
+  const complaint = await thread.open(source);
+  if (complaint === null) return { ok: true, cluster: thread };
+  thread.close();
+  return { ok: false, message: complaint };
+}
+
+/** Of the thread that reads: one server, the credentials, and its own code. */
+export function clusterRights(server: URL, files: readonly string[]): Rights {
+  const port = server.port === "" ? 443 : Number(server.port);
+  return {
+    ...NO_RIGHTS,
+    net: [`${server.hostname}:${port}`],
+    read: [...files.map((file) => resolve(file)), ...CODE],
+  };
+}
+
+export interface ClusterFacts {
+  /** Of the kubeconfig; null where it has none. */
+  readonly context: string | null;
+  /** Of the context. */
+  readonly namespace: string;
+  /** `https://10.0.0.1:6443`. */
+  readonly server: string;
+  /** Milliseconds for all calls until `renew`. */
+  readonly timeout: number;
+}
+
+/** No method writes. None throws: what fails is a value, with reason `Deadline` where time ran out. */
+export interface Cluster extends ClusterFacts {
+  /** @param namespace Null for kinds that have none. */
+  get<T extends KubeObject>(
+    resource: Resource,
+    namespace: string | null,
+    name: string,
+    options?: { readonly metadataOnly?: boolean },
+  ): Promise<ApiResult<T>>;
+  /** All pages. Of Secrets, only `tls.crt` of `data` is read out of the answer. */
+  list<T extends KubeObject>(
+    resource: Resource,
+    selection: Selection,
+  ): Promise<ApiResult<readonly T[]>>;
+  /** The status of a review that the API server stores nowhere. */
+  review<T>(resource: Resource, spec: unknown): Promise<ApiResult<T>>;
+  version(): Promise<ApiResult<ServerVersion>>;
+  /** An APIGroup, or with a version its APIResourceList; 404 where there is none. */
+  discover<T>(group: string, version: string | null): Promise<ApiResult<T>>;
+  /** GET of a port of a pod's loopback; needs the verbs get and create on pods/portforward. */
+  pod(request: PodRequest): Promise<ApiResult<PodAnswer>>;
+  /** Follows a kind until `close`. */
+  follow<T extends KubeObject>(resource: Resource, selection: Selection): Followed<T>;
+  /** Gives further calls the whole time-out again. */
+  renew(): void;
+  close(): void;
+}
+
+type Settle = (result: ApiResult<unknown>) => void;
+
+class ThreadedCluster implements Cluster {
+  readonly context: string | null;
+  readonly namespace: string;
+  readonly server: string;
+  readonly timeout: number;
+  readonly #worker: Worker;
+  readonly #calls = new Map<number, Settle>();
+  readonly #followed = new Map<number, Followed<KubeObject>>();
+  #opening: PromiseWithResolvers<string | null> = Promise.withResolvers();
+  #nextId = 0;
+  /** Of the monotonic clock, in ms. */
+  #until: number;
+  /** Why no further call is answered. */
+  #crash: ApiError | null = null;
+
+  constructor(worker: Worker, { context, namespace, server, timeout }: ClusterFacts) {
+    this.context = context;
+    this.namespace = namespace;
+    this.server = server;
+    this.timeout = timeout;
+    this.#until = performance.now() + timeout;
+    this.#worker = worker;
+    worker.onmessage = ({ data }: MessageEvent<FromClusterThread>) => this.#receive(data);
+    worker.onerror = (event) => {
+      event.preventDefault();
+      this.#fail(event.message);
+    };
+  }
+
+  /** Null, or why the credentials cannot be used. */
+  open(source: Extract<ToClusterThread, { kind: "open" }>["source"]): Promise<string | null> {
+    this.#post({ kind: "open", source });
+    return this.#opening.promise;
+  }
+
+  get<T extends KubeObject>(
+    resource: Resource,
+    namespace: string | null,
+    name: string,
+    { metadataOnly = false }: { readonly metadataOnly?: boolean } = {},
+  ): Promise<ApiResult<T>> {
+    return this.#call({ kind: "get", resource, namespace, name, metadataOnly });
+  }
+
+  list<T extends KubeObject>(
+    resource: Resource,
+    selection: Selection,
+  ): Promise<ApiResult<readonly T[]>> {
+    return this.#call({ kind: "list", resource, selection });
+  }
+
+  review<T>(resource: Resource, spec: unknown): Promise<ApiResult<T>> {
+    return this.#call({ kind: "review", resource, spec });
+  }
+
+  version(): Promise<ApiResult<ServerVersion>> {
+    return this.#call({ kind: "version" });
+  }
+
+  discover<T>(group: string, version: string | null): Promise<ApiResult<T>> {
+    return this.#call({ kind: "discover", group, version });
+  }
+
+  pod(request: PodRequest): Promise<ApiResult<PodAnswer>> {
+    return this.#call({ kind: "pod", ...request });
+  }
+
+  follow<T extends KubeObject>(resource: Resource, selection: Selection): Followed<T> {
+    const id = this.#nextId++;
+    const followed = new Followed<T>();
+    this.#followed.set(id, followed as unknown as Followed<KubeObject>);
+    this.#post({ kind: "follow", id, resource, selection });
+    return followed;
+  }
+
+  renew(): void {
+    this.#until = performance.now() + this.timeout;
+  }
+
+  close(): void {
+    this.#worker.terminate();
+    this.#fail("the command has ended");
+  }
+
+  #call<T>(call: ClusterCall): Promise<ApiResult<T>> {
+    if (this.#crash !== null) return Promise.resolve({ ok: false, error: this.#crash });
+    const id = this.#nextId++;
+    const { promise, resolve } = Promise.withResolvers<ApiResult<T>>();
+    this.#calls.set(id, resolve as Settle);
+    const deadline = Math.max(1, Math.ceil(this.#until - performance.now()));
+    this.#post({ kind: "call", id, deadline, call });
+    return promise;
+  }
+
+  #receive(message: FromClusterThread): void {
+    switch (message.kind) {
+      case "opened":
+        return this.#opening.resolve(null);
+      case "failed":
+        return this.#opening.resolve(message.message);
+      case "result": {
+        const settle = this.#calls.get(message.id);
+        this.#calls.delete(message.id);
+        return settle?.(message.result);
+      }
+      case "changed":
+        return this.#followed.get(message.id)?.change(message);
+    }
+  }
+
+  #fail(reason: string): void {
+    const message = `reading the cluster failed: ${reason}`;
+    this.#crash = { code: 0, reason: "Unreachable", message, retryAfter: null };
+    for (const settle of this.#calls.values()) settle({ ok: false, error: this.#crash });
+    this.#calls.clear();
+    this.#opening.resolve(message);
+  }
+
+  #post(message: ToClusterThread): void {
+    this.#worker.postMessage(message);
+  }
+}
+
+async function complaintAbout(
+  source: {
+    readonly kind: "kubeconfig";
+    readonly file: string;
+    readonly context: string | null;
+  },
+): Promise<string> {
+  const { loadCredentials } = await import("../../controller/kube/credentials.ts");
+  const reading = loadCredentials(source);
+  return reading.ok ? "The kubeconfig has changed while it was read; start again" : reading.message;
+}

@@ -1,0 +1,26 @@
+import assert from "node:assert/strict";
+import { clusterRights } from "./cluster.ts";
+import { defaultKubeconfig } from "./options.ts";
+
+Deno.test("the thread that reads a cluster may dial its API server alone", () => {
+  const rights = clusterRights(new URL("https://10.96.0.1"), ["/home/me/.kube/config"]);
+  assert.deepEqual(rights.net, ["10.96.0.1:443"]);
+  assert.deepEqual((rights.read as string[])[0], "/home/me/.kube/config");
+  for (const [name, right] of Object.entries(rights)) {
+    if (name !== "net" && name !== "read") assert.equal(right, false, name);
+  }
+  assert.deepEqual(clusterRights(new URL("https://[fd00::1]:6443"), []).net, ["[fd00::1]:6443"]);
+});
+
+Deno.test("the kubeconfig is that of KUBECONFIG, or of the home folder", () => {
+  const of = (values: Readonly<Record<string, string>>) =>
+    defaultKubeconfig((name) => values[name]);
+  assert.equal(of({ KUBECONFIG: "/a", HOME: "/home/me" }), "/a");
+  assert.equal(of({ KUBECONFIG: "", HOME: "/home/me" }), "/home/me/.kube/config");
+  assert.equal(of({ USERPROFILE: "/Users/me" }), "/Users/me/.kube/config");
+  assert.equal(of({}), null);
+  if (Deno.build.os !== "windows") {
+    assert.equal(of({ KUBECONFIG: "/a:/b", HOME: "/home/me" }), null);
+    assert.equal(of({ KUBECONFIG: ":/a", HOME: "/home/me" }), "/a");
+  }
+});

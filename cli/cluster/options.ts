@@ -1,0 +1,78 @@
+/**
+ * The flags by which commands find a cluster. In: values of the command line and the environment. Out: the
+ * kubeconfig, its context and the time-out.
+ */
+import { labelCheck } from "../../controller/cli/option_values.ts";
+import { defineOptions } from "../../shared/options.ts";
+
+export const CLUSTER_OPTIONS = defineOptions({
+  context: {
+    type: "string",
+    value: "NAME",
+    group: "The cluster",
+    help: "Context of the kubeconfig. Without the flag: its current context.",
+  },
+  kubeconfig: {
+    type: "string",
+    value: "FILE",
+    group: "The cluster",
+    help: "Without the flag: the file that KUBECONFIG names, or ~/.kube/config.",
+  },
+  timeout: {
+    type: "duration",
+    default: 30_000,
+    min: 100,
+    max: 600_000,
+    reason: "a large cluster takes seconds",
+    group: "The cluster",
+    help: "Gives up on what the API server has not answered by then.",
+  },
+});
+
+/** Where Pingress itself runs. */
+export const SYSTEM_NAMESPACE_OPTION = defineOptions({
+  systemNamespace: {
+    type: "string",
+    value: "NAME",
+    default: "pingress-system",
+    reason: "that of the manifests",
+    check: labelCheck("the name of a namespace"),
+    group: "The cluster",
+    help: "Namespace of the controller and the proxies.",
+  },
+});
+
+export interface ClusterChoice {
+  /** Null where the environment says. */
+  readonly kubeconfig: string | null;
+  /** Null for the kubeconfig's current one. */
+  readonly context: string | null;
+  /** Milliseconds. */
+  readonly timeout: number;
+}
+
+export function clusterChoice(
+  options: {
+    readonly kubeconfig: string | undefined;
+    readonly context: string | undefined;
+    readonly timeout: number;
+  },
+): ClusterChoice {
+  const { kubeconfig = null, context = null, timeout } = options;
+  return { kubeconfig, context, timeout };
+}
+
+/** As kubectl finds it; null where that is not one file. https://kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig/ */
+export function defaultKubeconfig(
+  environment: (name: string) => string | undefined,
+): string | null {
+  const named = environment("KUBECONFIG") ?? "";
+  if (named !== "") {
+    const files = named.split(Deno.build.os === "windows" ? ";" : ":").filter((file) =>
+      file !== ""
+    );
+    return files.length === 1 ? files[0] : null;
+  }
+  const home = environment("HOME") ?? environment("USERPROFILE") ?? "";
+  return home === "" ? null : `${home}/.kube/config`;
+}

@@ -1,0 +1,62 @@
+/** What could not be read of a cluster. In: a verb, a resource and how the call failed. Out: a sentence and a remedy. */
+import type { ApiError, Resource } from "../../controller/kube/types.ts";
+
+export interface Unread {
+  /** `cannot list ingresses.networking.k8s.io: …`, without a full stop. */
+  readonly message: string;
+  /** One sentence without a full stop. */
+  readonly remedy: string;
+}
+
+export interface FailedCall {
+  readonly verb: string;
+  readonly resource: Pick<Resource, "group" | "plural">;
+  readonly subresource?: string;
+  /** Null for all, and for kinds that have none. */
+  readonly namespace: string | null;
+  /** Null for all of a kind. */
+  readonly name?: string | null;
+  readonly error: ApiError;
+  /** Milliseconds that the command gives the API server. */
+  readonly timeout: number;
+}
+
+/** @param role The sentence that says which role has the right: `the ClusterRole pingress-lint of overlays/lint does`. */
+export function unreadOf(call: FailedCall, role: string | null = null): Unread {
+  const what = resourceName(call);
+  const where = call.namespace === null ? "" : ` in namespace ${call.namespace}`;
+  const named = call.name == null ? what : `${what} ${call.name}`;
+  return {
+    message: `cannot ${call.verb} ${named}${where}: ${reasonOf(call)}`,
+    remedy: remedyFor(call, `${call.verb} on ${what}${where}`, role),
+  };
+}
+
+/** `ingresses.networking.k8s.io`, `pods/portforward`. */
+export function resourceName(
+  { resource: { group, plural }, subresource }: Pick<FailedCall, "resource" | "subresource">,
+): string {
+  const path = subresource === undefined ? plural : `${plural}/${subresource}`;
+  return group === "" ? path : `${path}.${group}`;
+}
+
+function reasonOf({ error, timeout }: FailedCall): string {
+  return error.reason === "Deadline"
+    ? `the API server did not answer within ${timeout / 1000} s`
+    : error.code === 401
+    ? "the API server does not accept the credentials of the kubeconfig"
+    : error.message;
+}
+
+function remedyFor({ error: { code } }: FailedCall, right: string, role: string | null): string {
+  switch (code) {
+    case 401:
+      return "Renew the token or certificate of the context's user";
+    case 403:
+      return `Allow the verb ${right}${role === null ? "" : `; ${role}`}`;
+    case 0:
+      return "Check the server of the kubeconfig and the way to it, or give it more time by --timeout";
+    default:
+      return "Look at the log of the API server";
+  }
+}
