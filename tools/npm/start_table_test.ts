@@ -10,7 +10,9 @@ Deno.test("each command starts with its own permission set, and the flags of its
   const { flags } = startTable(CONFIG, COMMANDS);
   for (const { name, permissions } of COMMANDS) {
     assert.deepEqual(flags[name].filter((flag) => flag.startsWith("-P")), [`-P=${permissions}`]);
-    const task: string[] = (CONFIG.tasks[name] ?? CONFIG.tasks.pingress).command.split(" ");
+    // `deno task check` checks the code.
+    const hasTask = name !== "check" && CONFIG.tasks[name] !== undefined;
+    const task: string[] = CONFIG.tasks[hasTask ? name : "pingress"].command.split(" ");
     const wanted = task.filter((flag) => /^--(?:v8-flags|no-prompt)/.test(flag));
     for (const flag of wanted) assert.ok(flags[name].includes(flag), `${name}: ${flag}`);
     assert.ok(flags[name].every((flag) => flag.startsWith("-")), name);
