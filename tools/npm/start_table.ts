@@ -28,8 +28,10 @@ const OLDEST_DENO = "2.9";
 
 export function startTable(config: StartConfig, commands: readonly Command[]): StartTable {
   const rows = commands.map(({ name, permissions }) => {
-    const task = config.tasks[name] ?? config.tasks[PROGRAM];
-    return [name, flagsOf(task.command, permissions)] as const;
+    const own = config.tasks[name]?.command;
+    // Another task may have the command's name, as check has.
+    const isSame = own?.split(" ").includes(`-P=${permissions}`);
+    return [name, flagsOf(isSame ? own : config.tasks[PROGRAM].command, permissions)] as const;
   });
   const harmless = flagsOf(config.tasks[PROGRAM].command, HARMLESS);
   return { deno: OLDEST_DENO, flags: { ...Object.fromEntries(rows), "": harmless } };
