@@ -202,7 +202,7 @@ clusterTest("new manifests are compared with a cluster that they are added to", 
 const CERTIFICATES = new URL("../golden/certificates/", import.meta.url);
 
 clusterTest(
-  "what the controller has published is explained with certificates, and a proxy explains itself",
+  "the published configuration is explained with its certificates, and a proxy explains what it serves",
   async (cluster) => {
     await using scene = await CheckedScene.start(cluster);
     const pem = (name: string) => Deno.readTextFile(new URL(name, CERTIFICATES));
