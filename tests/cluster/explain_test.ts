@@ -240,6 +240,11 @@ clusterTest(
     for (const text of [out, plain.out, asked.out]) {
       ok(!text.includes(key.split("\n")[1]), "no key is shown");
     }
+    const file = await cluster.writeFile(JSON.stringify(ingress(app, "more", "/more")));
+    const added = await scene.run(["diff", "-f", file, "--against=cluster", "-o", "json"]);
+    const { routes, certificates, settings, notes, isComplete } = JSON.parse(added.out);
+    deepEqual([added.code, routes.length, certificates, settings], [0, 1, [], []]);
+    deepEqual([notes, isComplete], [[], true]);
     const none = await scene.run(["explain", "--proxy", "no-such-pod", url]);
     equal(none.code, 2);
     match(none.err, /^There is no pod \S+\/no-such-pod; pingress status lists the proxies/m);
