@@ -29,7 +29,7 @@ export const COMMANDS: readonly Command[] = [
   {
     name: "explain",
     summary: "Shows which route URLs take, and why.",
-    permissions: "explain",
+    permissions: "cluster",
     load: () => import("./explain/explain.ts"),
   },
   {

@@ -53,6 +53,12 @@ async function comparisonOf(
   const fault = unusable(name, manifests);
   if (fault !== null) return fault;
   progress.step(`Reading ${nameOf(against)}`);
+  if (against.kind === "cluster") {
+    // Loaded here alone: folders need nothing of a cluster's client.
+    const { readClusterSides } = await import("./cluster_sides.ts");
+    const sides = await readClusterSides(against, manifests, plan, name, now);
+    return typeof sides === "string" ? sides : compare(sides.before, sides.after, sides.notes);
+  }
   dropRights(["net"]);
   const other = against.kind === "git"
     ? await readCommit(against.reference, paths)
@@ -66,7 +72,14 @@ async function comparisonOf(
 }
 
 function nameOf(against: Against): string {
-  return against.kind === "git" ? `git:${against.reference}` : against.path;
+  switch (against.kind) {
+    case "folder":
+      return against.path;
+    case "git":
+      return `git:${against.reference}`;
+    case "cluster":
+      return "the cluster";
+  }
 }
 
 /** Of `deno task dev`, which goes on with the last good version. */

@@ -2,6 +2,12 @@
 import { GATEWAY_OPTIONS, type Parsed, PLAN_OPTIONS, toPlanOptions } from "../../dev/options.ts";
 import type { PlanOptions } from "../../dev/plan.ts";
 import { defineOptions, parseOptions, type Program } from "../../shared/options.ts";
+import {
+  CLUSTER_OPTIONS,
+  type ClusterChoice,
+  clusterChoice,
+  SYSTEM_NAMESPACE_OPTION,
+} from "../cluster/options.ts";
 import { OUTPUT_OPTION, withLongNames } from "../output_option.ts";
 
 export const DIFF_PROGRAM: Program = {
@@ -19,18 +25,29 @@ export const DIFF_OPTIONS = defineOptions({
   },
   against: {
     type: "string",
-    value: "DIR|git:REF",
+    value: "cluster|DIR|git:REF",
     required: true,
     help:
       "What they are compared with. DIR: another folder or file. git:REF: the same folders in a " +
-      "branch, tag or commit, such as git:origin/main.",
+      "branch, tag or commit, such as git:origin/main. cluster: the cluster of the kubeconfig, to " +
+      "which they are added in place of the objects with the same names. A folder that is called " +
+      "cluster is ./cluster.",
   },
   output: OUTPUT_OPTION,
   ...GATEWAY_OPTIONS,
   ...PLAN_OPTIONS,
+  ...CLUSTER_OPTIONS,
+  ...SYSTEM_NAMESPACE_OPTION,
 });
 
 export type Against =
+  | {
+    readonly kind: "cluster";
+    readonly choice: ClusterChoice;
+    readonly environment: (name: string) => string | undefined;
+    /** Of the installation. */
+    readonly namespace: string;
+  }
   | { readonly kind: "folder"; readonly path: string }
   | { readonly kind: "git"; readonly reference: string };
 
@@ -47,13 +64,21 @@ export function parseDiffOptions(args: readonly string[]): Parsed<DiffOptions> {
   const parsed = parseOptions(DIFF_PROGRAM, DIFF_OPTIONS, withLongNames(args));
   if (parsed.kind !== "ok") return parsed;
   const { options } = parsed;
-  const against = readAgainst(options.against);
-  return against === null
+  const against = options.against === "cluster"
     ? {
-      kind: "error",
-      text: "--against git: needs a branch, tag or commit, such as git:main\n" +
-        `${DIFF_PROGRAM.name} --help lists the flags`,
+      kind: "cluster" as const,
+      choice: clusterChoice(options),
+      environment: (name: string) => Deno.env.get(name),
+      namespace: options.systemNamespace,
     }
+    : readAgainst(options.against);
+  const fault = against === null
+    ? "--against git: needs a branch, tag or commit, such as git:main"
+    : against.kind !== "cluster" && options.context !== undefined
+    ? "--context needs --against cluster"
+    : null;
+  return against === null || fault !== null
+    ? { kind: "error", text: `${fault}\n${DIFF_PROGRAM.name} --help lists the flags` }
     : {
       kind: "ok",
       options: {
@@ -68,7 +93,7 @@ export function parseDiffOptions(args: readonly string[]): Parsed<DiffOptions> {
 const GIT = "git:";
 
 /** Null for a reference that is none. */
-function readAgainst(text: string): Against | null {
+function readAgainst(text: string): Exclude<Against, { readonly kind: "cluster" }> | null {
   if (!text.startsWith(GIT)) return { kind: "folder", path: text };
   const reference = text.slice(GIT.length);
   return reference === "" || reference.includes("\0") ? null : { kind: "git", reference };

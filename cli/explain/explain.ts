@@ -6,6 +6,7 @@
 import type { UrlExplanation } from "../../dev/explain/url_explanation.ts";
 import { printable } from "../../dev/terminal_text.ts";
 import type { Program } from "../../shared/options.ts";
+import { dropRights } from "../../shared/rights.ts";
 import { EXIT } from "../command.ts";
 import { refusedOptions } from "../refused_options.ts";
 import type { Terminal } from "../terminal/terminal.ts";
@@ -53,9 +54,18 @@ async function explainerOf(
   options: ExplainOptions,
   terminal: Terminal,
 ): Promise<Explainer | string> {
-  const progress = terminal.progress("Reading the manifests");
+  const { cluster } = options;
+  const progress = terminal.progress(
+    cluster === null ? "Reading the manifests" : "Reading the cluster",
+  );
   try {
-    return await folderExplainer(options);
+    if (cluster === null) {
+      dropRights(["net"]);
+      return await folderExplainer(options);
+    }
+    // Loaded here alone: a folder needs nothing of a cluster's client.
+    const { clusterExplainer } = await import("./cluster.ts");
+    return await clusterExplainer(cluster, options);
   } finally {
     progress.end();
   }

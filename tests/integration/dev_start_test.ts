@@ -71,7 +71,7 @@ Deno.test("explain exits with 0 for a route, 1 for none, 2 for an invalid comman
         [
           ["no/such/folder", "http://a/"],
           2,
-          /^There is no file or folder no\/such\/folder; name one/,
+          /^There is no file or folder no\/such\/folder; name one/m,
         ],
       ] as const
     ) {

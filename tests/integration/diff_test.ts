@@ -99,7 +99,7 @@ Deno.test("a reference is never taken for an option, and one that does not exist
       const { code, out, err } = await diff("-f", folder, `--against=git:${reference}`);
       assert.equal(code, 2, `${reference}: ${out}`);
       assert.equal(out, "");
-      assert.match(err, /^git knows no commit /, reference);
+      assert.match(err, /^git knows no commit /m, reference);
     }
     await assert.rejects(Deno.stat(marker), Deno.errors.NotFound);
   });
@@ -123,7 +123,7 @@ Deno.test("new manifests that do not parse are not compared, nor is an empty fol
     await Deno.writeTextFile(join(folder, "base", "app.yaml"), "# nothing\n");
     const empty = await diff("-f", folder, "--against", "git:main");
     assert.equal(empty.code, 2);
-    assert.match(empty.err, /^There are no objects in /);
+    assert.match(empty.err, /^There are no objects in /m);
   });
 });
 

@@ -90,7 +90,7 @@ Deno.test("control characters of URLs, headers and manifests are escaped in ever
     }
     const { code, err } = await explain("-f", folder, "http://\u001b[31m/");
     assert.equal(code, 2);
-    assert.match(err, /^"http:\/\/\\u001b\[31m\/" is no URL/);
+    assert.match(err, /^"http:\/\/\\u001b\[31m\/" is no URL/m);
   });
 });
 
@@ -104,7 +104,7 @@ Deno.test("a closed pipe ends explain", async () => {
 Deno.test("a folder in place of a URL, and a folder that is missing, are named", async () => {
   const none = await explain("-f", join(EXAMPLES, "no-such"), "http://a/");
   assert.equal(none.code, 2);
-  assert.match(none.err, /^There is no file or folder \S*no-such; name one/);
+  assert.match(none.err, /^There is no file or folder \S*no-such; name one/m);
   const url = await explain(EXAMPLES);
   assert.equal(url.code, 2);
   assert.match(url.err, /is no URL like https:\/\/app\.example\.com\/path/);
