@@ -86,8 +86,8 @@ export class Serving {
     );
     for (let tries = 1;; tries++) {
       const plan = { ...made, snapshot: this.#ports.assign(made.snapshot) };
-      const snapshot = await this.#made.complete(plan.snapshot);
-      this.proxy.apply(snapshot, this.#certificates.load(snapshot));
+      const { snapshot, made: madeHere } = this.#made.complete(plan.snapshot);
+      this.proxy.apply(snapshot, [...this.#certificates.load(plan.snapshot), ...madeHere]);
       await this.proxy.openSockets();
       this.#plan = plan;
       const sockets = { ...this.proxy.sockets, hostname: this.#hostname };
