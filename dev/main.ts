@@ -9,6 +9,7 @@ import { type Address, describeListenError, formatAddress } from "../shared/net/
 import { startAdmin } from "../shared/admin/server.ts";
 import { Lifecycle } from "../shared/lifecycle.ts";
 import { createLogger, standardOutput } from "../shared/log.ts";
+import { styleOf } from "../cli/terminal/style.ts";
 import { lintSummary } from "./lint_summary.ts";
 import { MadeCertificates } from "./made_certificates.ts";
 import { unreadablePath } from "./manifests/folder.ts";
@@ -124,7 +125,14 @@ async function listen<T>(
 
 function report({ plan, manifests, sockets }: Served): void {
   const { paths } = options;
-  print(formatReport(plan, { ...listeners, sockets }));
+  const isTerminal = Deno.stdout.isTerminal();
+  const text = formatReport(plan, { ...listeners, sockets }, {
+    columns: isTerminal ? Deno.consoleSize().columns : Infinity,
+    style: styleOf(isTerminal && !Deno.noColor),
+    listsInfo: options.verbose,
+    infoHint: "--verbose lists them",
+  });
+  standardOutput().write(`${text}\n`);
   const summary = lintSummary(manifests, paths, options.plan, Date.now);
   if (summary !== null) print(`\n${summary}`);
 }

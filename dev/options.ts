@@ -183,6 +183,11 @@ export const DEV_OPTIONS = defineOptions({
   ...GATEWAY_OPTIONS,
   ...SLASH_OPTIONS,
   ...PLAN_OPTIONS,
+  verbose: {
+    type: "boolean",
+    reason: "files of other tools often stand beside manifests",
+    help: "Also lists problems that need nothing to be done.",
+  },
   logLevel: {
     type: "choice",
     choices: LOG_LEVELS,
@@ -201,6 +206,8 @@ export interface DevOptions {
   readonly pathOptions: PathOptions;
   readonly admin: Address;
   readonly plan: PlanOptions;
+  /** Whether problems that need nothing are listed. */
+  readonly verbose: boolean;
   readonly logLevel: LogLevel;
 }
 
@@ -226,6 +233,7 @@ export function parseDevOptions(args: readonly string[]): Parsed<DevOptions> {
       pathOptions: toPathOptions(options),
       admin: options.admin,
       plan,
+      verbose: options.verbose,
       logLevel: options.logLevel,
     },
   };

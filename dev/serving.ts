@@ -47,7 +47,12 @@ export class Serving {
     this.#options = options;
     this.#made = made;
     this.#folder = new ManifestFolder(options.paths);
-    this.#certificates = new CertificateLoader({ folder: ".", log, now: Date.now });
+    // Its warnings are about certificates that have expired, as problems of the plan are.
+    this.#certificates = new CertificateLoader({
+      folder: ".",
+      log: { ...log, warn: () => {} },
+      now: Date.now,
+    });
     const listenRange = {
       ...options.plan.listenRange ?? DEFAULT_LISTEN_RANGE,
       hostname: listenedAddress(options),
