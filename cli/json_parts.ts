@@ -57,6 +57,15 @@ export const PROBLEM = closed({
   reason: Type.String({ description: "The code of the problem: ServiceNotFound." }),
   message: TEXT,
   remedy: TEXT,
-  severity: Type.Enum(["error", "warning"]),
+  severity: Type.Enum(["error", "warning", "info"]),
   at: AT,
+  excerpt: nullable(
+    closed({
+      line: Type.Integer({ minimum: 1 }),
+      text: Type.String({ description: "The line, without a comment." }),
+      column: Type.Integer({ minimum: 1, description: "Of the first character that is meant." }),
+      length: Type.Integer({ minimum: 1 }),
+    }),
+    "The line of the place; null in a cluster, and for one that may hold a credential.",
+  ),
 });

@@ -11,12 +11,13 @@ import {
   type SettingChange,
   type SettingKind,
 } from "../cli/diff/route_changes.ts";
+import { formatProblems, type ProblemTextOptions } from "../cli/terminal/problem_text.ts";
 import { formatObject } from "../shared/problem.ts";
 import type { Origin, Route } from "../shared/snapshot/types.ts";
 import { shareTexts } from "./gateway/backend_shares.ts";
 import { matchText } from "./gateway/gateway_report.ts";
 import type { Manifests } from "./manifests/manifests.ts";
-import { formatProblems, gatewaySections, type Listeners } from "./report.ts";
+import { gatewaySections, type Listeners, printableLines } from "./report.ts";
 import { type Served, stateOf } from "./serving.ts";
 import { count, shortened } from "./terminal_text.ts";
 
@@ -36,18 +37,20 @@ export function changeText(
   after: Served,
   listeners: Listeners,
   duration: number,
+  options: ProblemTextOptions,
 ): string | null {
   const state = stateOf(after);
   const changes = servedChanges(stateOf(before), state);
   const text = formatChange(changes, after.manifests, state.problems.length, duration);
   if (text === null) return null;
   const { problems: { added }, settings } = changes;
+  const gateways = settings.some(({ kind }) => kind === "listener")
+    ? gatewaySections(after.plan, { ...listeners, sockets: after.sockets })
+    : [];
   const sections = [
-    text,
-    ...(added.length === 0 ? [] : [formatProblems(added, "that are new")]),
-    ...(settings.some(({ kind }) => kind === "listener")
-      ? gatewaySections(after.plan, { ...listeners, sockets: after.sockets })
-      : []),
+    printableLines(text),
+    ...(added.length === 0 ? [] : [formatProblems(added, { ...options, about: "that are new" })]),
+    ...gateways.map(printableLines),
   ];
   return sections.join("\n\n");
 }

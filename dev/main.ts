@@ -14,6 +14,8 @@ import {
 import { startAdmin } from "../shared/admin/server.ts";
 import { Lifecycle } from "../shared/lifecycle.ts";
 import { createLogger, standardOutput } from "../shared/log.ts";
+import type { ProblemTextOptions } from "../cli/terminal/problem_text.ts";
+import { styleOf } from "../cli/terminal/style.ts";
 import { changeText } from "./change_report.ts";
 import { lintSummary } from "./lint_summary.ts";
 import { MadeCertificates } from "./made_certificates.ts";
@@ -129,8 +131,8 @@ await watch.run(async (noticedAt) => {
     const before = current ?? first;
     current = await serving.update();
     const duration = performance.now() - noticedAt;
-    const text = changeText(before, current, listeners, duration);
-    if (text !== null) print(text);
+    const text = changeText(before, current, listeners, duration, problemOptions());
+    if (text !== null) standardOutput().write(`${text}\n`);
   } catch (error) {
     log.error("Cannot serve the change, still serving the previous configuration", { error });
   }
@@ -166,9 +168,19 @@ async function listen<T>(
 }
 
 function report({ plan, manifests, sockets }: Served): void {
-  print(formatReport(plan, { ...listeners, sockets }));
+  standardOutput().write(`${formatReport(plan, { ...listeners, sockets }, problemOptions())}\n`);
   const summary = lintSummary(manifests, options.paths, options.plan, Date.now);
   if (summary !== null) print(`\n${summary}`);
+}
+
+function problemOptions(): ProblemTextOptions {
+  const isTerminal = Deno.stdout.isTerminal();
+  return {
+    columns: isTerminal ? Deno.consoleSize().columns : Infinity,
+    style: styleOf(isTerminal && !Deno.noColor),
+    listsInfo: options.verbose,
+    infoHint: "--verbose lists them",
+  };
 }
 
 /** Why a route responds itself. */

@@ -201,6 +201,11 @@ export const DEV_OPTIONS = defineOptions({
   ...GATEWAY_OPTIONS,
   ...SLASH_OPTIONS,
   ...PLAN_OPTIONS,
+  verbose: {
+    type: "boolean",
+    reason: "files of other tools often stand beside manifests",
+    help: "Also lists problems that need nothing to be done.",
+  },
   logLevel: {
     type: "choice",
     choices: LOG_LEVELS,
@@ -221,6 +226,8 @@ export interface DevOptions {
   readonly portOffset: PortOffset;
   readonly tap: boolean;
   readonly plan: PlanOptions;
+  /** Whether problems that need nothing are listed. */
+  readonly verbose: boolean;
   readonly logLevel: LogLevel;
 }
 
@@ -248,6 +255,7 @@ export function parseDevOptions(args: readonly string[]): Parsed<DevOptions> {
       portOffset: parsePortOffset(options.portOffset) ?? 0,
       tap: options.tap,
       plan,
+      verbose: options.verbose,
       logLevel: options.logLevel,
     },
   };

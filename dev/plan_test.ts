@@ -95,7 +95,10 @@ Deno.test("for a misspelt annotation of ingress-nginx the message names the one 
   const remedyFor = (name: string) =>
     planFor({ "a.yaml": annotated(name) }).problems
       .find(({ problem }) => problem.reason === "NginxAnnotation")?.problem.remedy;
-  assert.match(remedyFor("whitelist-source-ranges")!, /^Write whitelist-source-range if you mean/);
+  assert.match(
+    remedyFor("whitelist-source-ranges")!,
+    /^Write "whitelist-source-range" if you mean/,
+  );
   assert.equal(remedyFor("entirely-different-name-of-something"), "Remove the annotation");
   assert.doesNotMatch(remedyFor("enable-cors")!, /if you mean/);
 });

@@ -3,11 +3,11 @@
  * command to try it with, and every problem with its place and remedy. Whatever the manifests hold,
  * none of it reaches the terminal as a control character.
  */
+import { formatProblems, type ProblemTextOptions } from "../cli/terminal/problem_text.ts";
 import { upstreamsOf } from "../shared/snapshot/forward_action.ts";
 import { explain } from "../proxy/router/explain.ts";
 import type { SocketStates } from "../proxy/listen/listener_sockets.ts";
 import { type Address, formatAddress } from "../shared/net/address.ts";
-import { formatObject } from "../shared/problem.ts";
 import type { Action, Certificate, Route, Snapshot, Upstream } from "../shared/snapshot/types.ts";
 import { isOfGateway } from "./gateway/gateway_routes.ts";
 import {
@@ -18,18 +18,13 @@ import {
 } from "./gateway/gateway_report.ts";
 import { browserHint } from "./listeners/browser_urls.ts";
 import { certificateFor, isMadeHere } from "./made_certificates.ts";
-import type { LocatedProblem } from "./manifests/file.ts";
-import { formatPosition } from "./manifests/position.ts";
 import { isProtected, replyText } from "./route_filters.ts";
 import type { Plan } from "./plan.ts";
-import { alignColumns, count, printable, quoteForShell, shortened } from "./terminal_text.ts";
+import { alignColumns, printable, quoteForShell, shortened } from "./terminal_text.ts";
 import { describeUpstream } from "./upstream_text.ts";
 
 /** Rows of the table that are shown; the rest is counted. */
 const MAX_SHOWN = 100;
-
-/** Places that a problem has before they are counted. */
-const MANY_PLACES = 4;
 
 /** What a client that was given an address sends as the host; no rule can name it. */
 const ANY_HOST = "127.0.0.1";
@@ -62,8 +57,12 @@ export function formatListeners({ http, https }: Listeners): string {
   ].join(" and ");
 }
 
-/** Everything that is shown after each reading. */
-export function formatReport(plan: Plan, listeners: Listeners): string {
+/** Everything that is shown after each reading; the only control characters are those of colours. */
+export function formatReport(
+  plan: Plan,
+  listeners: Listeners,
+  options: ProblemTextOptions,
+): string {
   const sockets = localSockets(listeners);
   const gateways = formatGateways(plan, sockets);
   const hasTable = gateways.length === 0 || hasIngressRoutes(plan.snapshot);
@@ -80,8 +79,13 @@ export function formatReport(plan: Plan, listeners: Listeners): string {
   const hint = mapHint(plan);
   if (hint !== null) sections.push(hint);
   const unopened = socketProblems(plan, listeners.sockets);
-  sections.push(formatProblems([...plan.problems, ...unopened]));
-  return sections.join("\n\n");
+  return [...sections.map(printableLines), formatProblems([...plan.problems, ...unopened], options)]
+    .join("\n\n");
+}
+
+/** Line breaks stay. */
+export function printableLines(text: string): string {
+  return text.split("\n").map(printable).join("\n");
 }
 
 /** A section for each Gateway, with the URLs of its listeners. */
@@ -267,42 +271,4 @@ function easiness({ host, match: { path } }: Route): number {
 export function connectable({ hostname, port }: Address): Address {
   const reached = hostname === "0.0.0.0" ? "127.0.0.1" : hostname === "::" ? "::1" : hostname;
   return { hostname: reached, port };
-}
-
-/**
- * Place, object, field, what is wrong and what to do, for each problem: errors first, and the places
- * of those that say the same above their words. `about` follows the counts in the heading.
- */
-export function formatProblems(problems: readonly LocatedProblem[], about = ""): string {
-  const heading = about === "" ? "" : ` ${about}`;
-  if (problems.length === 0) return `No problems${heading}`;
-  const errors = problems.filter(({ problem }) => problem.severity === "error");
-  const warnings = problems.filter(({ problem }) => problem.severity !== "error");
-  const counts = `${count(errors.length, "error")}, ${count(warnings.length, "warning")}`;
-  const groups = Map.groupBy(
-    [...errors, ...warnings],
-    ({ problem: { severity, reason, message, remedy } }) =>
-      JSON.stringify([severity, reason, message, remedy]),
-  );
-  return [`${counts}${heading}:`, ...[...groups.values()].flatMap(formatGroup)].join("\n");
-}
-
-/** Problems that differ in nothing but their places. */
-function formatGroup(group: readonly LocatedProblem[]): string[] {
-  const { message, remedy } = group[0].problem;
-  const times = group.length < MANY_PLACES ? "" : `${group.length} times: `;
-  return [
-    ...group.map((one) => `  ${printable(formatPlace(one))}`),
-    `    ${times}${printable(message)}`,
-    `    → ${printable(remedy)}`,
-  ];
-}
-
-function formatPlace({ problem, at }: LocatedProblem): string {
-  return [
-    at === null ? "(command line)" : formatPosition(at),
-    problem.severity,
-    ...(problem.object === null ? [] : [formatObject(problem.object)]),
-    ...(problem.field === "" ? [] : [problem.field]),
-  ].join("  ");
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { curlLines, formatProblems, formatReport, formatTable } from "./report.ts";
+import { PLAIN } from "../cli/terminal/problem_text.ts";
+import { curlLines, formatReport, formatTable } from "./report.ts";
 import { planFor } from "../tests/support/dev_plan.ts";
 
 const LISTENERS = {
@@ -117,39 +118,7 @@ Deno.test("a listener on all addresses is reached on this machine, and without r
   const defaultBackend = { namespace: "default", name: "web", port: 80 };
   const fallback = planFor({ "a.yaml": WEB }, { defaultBackend });
   assert.deepEqual(curlLines(fallback.snapshot, LISTENERS), ["curl http://127.0.0.1:8080/"]);
-  assert.match(formatReport(planFor({}), LISTENERS), /^Nothing is served/);
-});
-
-Deno.test("problems show place, object, field, message and remedy", () => {
-  const plan = planFor({ "dir/a.yaml": ingress(`[${rule("a_b", "/")}]`) + WEB });
-  assert.match(
-    formatProblems(plan.problems),
-    /^1 error, 0 warnings:\n {2}dir\/a\.yaml:5:\d+ {2}error {2}Ingress default\/app {2}spec\.rules\[0\]\.host\n {4}\S.*\n {4}→ \S.*$/,
-  );
-  assert.equal(formatProblems([]), "No problems");
-});
-
-Deno.test("every problem is shown: errors first, equal ones once with all their places", () => {
-  const annotated = (name: string, annotation: string) =>
-    ingress(`[${rule(`${name}.example.com`, "/")}]`, name).replace(
-      name,
-      `${name}, annotations: { nginx.ingress.kubernetes.io/${annotation}: x }`,
-    );
-  const names = Array.from({ length: 150 }, (_, i) => `a${i}`);
-  const lines = formatProblems(
-    planFor({
-      "a.yaml": WEB,
-      "b.yaml": names.map((name) => `---\n${annotated(name, "app-root")}`).join(""),
-      "c.yaml": annotated("c", "auth-url"),
-    }).problems,
-  ).split("\n");
-  assert.equal(lines.length, 1 + 3 + 150 + 2);
-  assert.equal(lines[0], "1 error, 150 warnings:");
-  assert.match(lines[1], /^ {2}c\.yaml:3:\d+ {2}error {2}Ingress default\/c /);
-  assert.match(lines[4], /^ {2}b\.yaml:4:\d+ {2}warning {2}Ingress default\/a0 /);
-  assert.match(lines[153], / {2}Ingress default\/a149 /);
-  assert.match(lines[154], /^ {4}150 times: annotation "nginx\.ingress\..*app-root"/);
-  assert.match(lines[155], /^ {4}→ /);
+  assert.match(formatReport(planFor({}), LISTENERS, PLAIN), /^Nothing is served/);
 });
 
 Deno.test("a manifest cannot send control characters to the terminal", () => {
@@ -159,7 +128,7 @@ Deno.test("a manifest cannot send control characters to the terminal", () => {
   ) +
     'apiVersion: "v1\\u001b[31m"\nkind: "Ser\\u0007vice"\nmetadata: { name: web }\n';
   const plan = planFor({ "a.yaml": text, "\u001b[2J.yaml": "{" });
-  const report = formatReport(plan, LISTENERS);
+  const report = formatReport(plan, LISTENERS, PLAIN);
   assert.ok(plan.problems.length >= 2);
   // deno-lint-ignore no-control-regex
   assert.doesNotMatch(report.replaceAll("\n", ""), /[\x00-\x1f\x7f-\x9f\u202e]/);
@@ -209,7 +178,7 @@ Deno.test("a long reason is cut in the table, and whole among the problems", () 
   const plan = planFor({ "a.yaml": web + WEB });
   assert.match(formatTable(plan), /\n.* 503: [^ ].*… {2}/);
   assert.match(
-    formatProblems(plan.problems),
+    formatReport(plan, LISTENERS, PLAIN),
     /limit-rps" is not supported, so its paths return 503\n/,
   );
 });

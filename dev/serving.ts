@@ -84,7 +84,12 @@ export class Serving {
     const telemetry = new RoutedTelemetry(worker.setup, (message) => worker.receive(message));
     this.#made = made;
     this.#folder = new ManifestFolder(options.paths);
-    this.#certificates = new CertificateLoader({ folder: ".", log, now: Date.now });
+    // Its warnings are about certificates that have expired, as problems of the plan are.
+    this.#certificates = new CertificateLoader({
+      folder: ".",
+      log: { ...log, warn: () => {} },
+      now: Date.now,
+    });
     const listenRange = {
       ...options.plan.listenRange ?? DEFAULT_LISTEN_RANGE,
       hostname: listenedAddress(options),

@@ -11,6 +11,13 @@ export interface ObjectRef {
   readonly name: string;
 }
 
+/**
+ * `error`: broken or open, something is not served as written. `warning`: served, but it differs from
+ * what is written. `info`: nothing to do. Worst first.
+ */
+export const SEVERITIES = ["error", "warning", "info"] as const;
+export type Severity = typeof SEVERITIES[number];
+
 export interface Problem {
   /** Null where no object could be read (YAML that does not parse, a configuration file). */
   readonly object: ObjectRef | null;
@@ -22,8 +29,7 @@ export interface Problem {
   readonly message: string;
   /** What the user can do, one sentence without a full stop. */
   readonly remedy: string;
-  /** `error`: something is not served as written. `warning`: served, but look at it. */
-  readonly severity: "error" | "warning";
+  readonly severity: Severity;
 }
 
 /** `Ingress default/web`, or `IngressClass pingress` for cluster-wide kinds. */

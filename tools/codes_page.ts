@@ -2,7 +2,7 @@
  * The page of all codes. In: the catalogue of `pingress codes`. Out: the text of `docs/codes.md`, with
  * a heading for each, so that a message can link to it.
  */
-import { type Code, CODES, codesBySection } from "../cli/codes/catalogue.ts";
+import { type Code, CODES, codesBySection, isSituation } from "../cli/codes/catalogue.ts";
 import { kindText } from "../cli/codes/code_text.ts";
 
 /** Where the page stands, relative to the repository. */
@@ -18,7 +18,8 @@ export function codesPage(): string {
     "[Events, of `/problems` and of metrics](status.md), and of conditions of",
     "[Gateway API](gateway-status.md). Codes of responses that a proxy sends itself are in the",
     "[access log](access-log.md) and in [metrics](metrics.md#error-codes). With an *error*, something",
-    "is not served as written; with a *warning* it is, but needs attention.",
+    "is not served as written; with a *warning* it is, but needs attention; with an *info* there is",
+    "nothing to do.",
     "",
     ...[...codesBySection(CODES)].flatMap(([title, codes]) => [
       `## ${title}`,
@@ -28,6 +29,13 @@ export function codesPage(): string {
   ].join("\n");
 }
 
+function exampleLines({ example }: Code): string[] {
+  if (example === null) return [];
+  return isSituation(example)
+    ? [`Example: ${example}`, ""]
+    : ["```yaml", ...example.split("\n"), "```", ""];
+}
+
 function codeLines(code: Code): string[] {
   return [
     `### \`${code.code}\``,
@@ -35,6 +43,7 @@ function codeLines(code: Code): string[] {
     ...(code.side === null && code.severities.length === 0 ? [] : [`*${kindText(code)}*`, ""]),
     `${code.meaning}`,
     "",
+    ...exampleLines(code),
     `Remedy: ${code.remedy}`,
     "",
   ];

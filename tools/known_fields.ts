@@ -4,7 +4,7 @@
  * `dev/manifests/known_fields.json`, so that `dev` has the names without loading that package.
  */
 import * as models from "@kubernetes/client-node";
-import { API_VERSIONS } from "../dev/manifests/manifests.ts";
+import { API_VERSIONS } from "../dev/manifests/kinds.ts";
 
 /** Where the table stands, relative to the repository. */
 export const KNOWN_FIELDS = "dev/manifests/known_fields.json";
@@ -22,15 +22,15 @@ interface Attribute {
   readonly type: string;
 }
 
-/** Types without fields of their own. */
-const LEAVES: ReadonlySet<string> = new Set([
-  "string",
-  "number",
-  "boolean",
-  "any",
-  "Date",
-  "V1MicroTime",
-  "IntOrString",
+/** Types without fields of their own, and the shape of each; "" for any value. */
+const LEAVES: ReadonlyMap<string, string> = new Map([
+  ["string", "string"],
+  ["number", "number"],
+  ["boolean", "boolean"],
+  ["IntOrString", "number or string"],
+  ["any", ""],
+  ["Date", ""],
+  ["V1MicroTime", ""],
 ]);
 
 const STRING_MAP = "{ [key: string]: string; }";
@@ -47,7 +47,7 @@ export function knownFields(): KnownFields {
     for (const { baseName, type: written } of attributesOf(type)) {
       const shape = shapeOf(written);
       types[type][baseName] = shape;
-      if (shape !== "" && shape !== "map") wanted.add(shape.replace("[]", ""));
+      if (/^[A-Z]/.test(shape)) wanted.add(shape.replace("[]", ""));
     }
   }
   return { kinds, types };
@@ -60,9 +60,8 @@ export function knownFieldsText(): string {
 function shapeOf(written: string): string {
   if (written === STRING_MAP) return "map";
   const item = /^Array<(\w+)>$/.exec(written)?.[1];
-  const type = item ?? written;
-  if (LEAVES.has(type)) return "";
-  return item === undefined ? type : `${item}[]`;
+  if (item !== undefined) return LEAVES.has(item) ? "list" : `${item}[]`;
+  return LEAVES.get(written) ?? written;
 }
 
 /** Throws for a type that has no model, such as a map of objects: the table must not miss fields. */

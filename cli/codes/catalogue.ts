@@ -7,6 +7,12 @@ import { REASON_SECTIONS } from "../../controller/problems/reasons.ts";
 import { REMEDIES } from "../../controller/problems/remedies.ts";
 import { ERROR_KINDS, type ErrorCode, type Side } from "../../shared/error_kinds.ts";
 import { ERROR_REMEDIES } from "../../shared/error_remedies.ts";
+import { BACKEND_EXAMPLES } from "./examples/backends.ts";
+import { CERTIFICATE_EXAMPLES } from "./examples/certificates.ts";
+import { GATEWAY_EXAMPLES } from "./examples/gateway.ts";
+import { INGRESS_EXAMPLES } from "./examples/ingress.ts";
+import { MANIFEST_EXAMPLES } from "./examples/manifests.ts";
+import { PROXY_EXAMPLES } from "./examples/proxies.ts";
 import { MANIFEST_REASONS } from "./manifest_reasons.ts";
 
 export interface Code {
@@ -23,6 +29,8 @@ export interface Code {
   readonly side: Side | null;
   /** A sentence, in Markdown with links relative to docs/. */
   readonly meaning: string;
+  /** YAML with the mistake, or a situation in a sentence; null for a response of a proxy. */
+  readonly example: string | null;
   /** A sentence or two. */
   readonly remedy: string;
 }
@@ -30,6 +38,18 @@ export interface Code {
 const GATEWAY_SECTION = "Gateway API";
 const MANIFEST_SECTION = "Manifests in files";
 const REPLY_SECTION = "Responses of proxies";
+
+/** By code; every problem has one. */
+export const EXAMPLES: ReadonlyMap<string, string> = new Map(
+  [
+    INGRESS_EXAMPLES,
+    BACKEND_EXAMPLES,
+    CERTIFICATE_EXAMPLES,
+    PROXY_EXAMPLES,
+    GATEWAY_EXAMPLES,
+    MANIFEST_EXAMPLES,
+  ].flatMap((examples) => Object.entries(examples)),
+);
 
 /** In the order of the sections. */
 export const CODES: readonly Code[] = [
@@ -52,6 +72,7 @@ export const CODES: readonly Code[] = [
     status: status === 0 ? null : status,
     side,
     meaning: `${text}.`,
+    example: null,
     remedy: ERROR_REMEDIES[code as ErrorCode],
   })),
 ];
@@ -77,7 +98,20 @@ function problemCode(
   section: string,
   rest: Pick<Code, "kinds" | "severities" | "meaning" | "remedy">,
 ): Code {
-  return { code, section, status: null, side: null, ...rest, meaning: sentence(rest.meaning) };
+  return {
+    code,
+    section,
+    status: null,
+    side: null,
+    ...rest,
+    meaning: sentence(rest.meaning),
+    example: EXAMPLES.get(code) ?? null,
+  };
+}
+
+/** Whether an example is a sentence, and not YAML. */
+export function isSituation(example: string): boolean {
+  return example.endsWith(".");
 }
 
 function sentence(clause: string): string {

@@ -1,7 +1,7 @@
 /** Codes for a terminal. In: codes and the width of a line. Out: a list by section, or one of them whole. */
 import { wrapText } from "../../shared/wrapped_text.ts";
 import type { Style } from "../terminal/style.ts";
-import { anchorOf, type Code, codesBySection } from "./catalogue.ts";
+import { anchorOf, type Code, codesBySection, isSituation } from "./catalogue.ts";
 
 /** Narrower than this, the meaning has lines of its own. */
 const MIN_BESIDE = 60;
@@ -41,12 +41,22 @@ export function codeText(code: Code, { style, width }: TextLayout): string {
     "",
     wrap(plain(code.meaning)),
     "",
+    ...exampleLines(code, { style, width }),
     style.bold("Remedy"),
     wrap(code.remedy),
     "",
     `docs/codes.md#${anchorOf(code)}`,
     "",
   ].join("\n");
+}
+
+/** YAML stays as it is, so that it can be read line by line. */
+function exampleLines({ example }: Code, { style, width }: TextLayout): string[] {
+  if (example === null) return [];
+  const lines = isSituation(example)
+    ? wrapText(example, { indent: INDENT, width })
+    : example.split("\n").map((line) => INDENT + line);
+  return [style.bold("Example"), ...lines, ""];
 }
 
 /** `error or warning, on Ingress, Service`, or what a client gets. */

@@ -4,7 +4,7 @@ import { ERROR_REMEDIES } from "../../shared/error_remedies.ts";
 import { REMEDIES } from "../../controller/problems/remedies.ts";
 import { GATEWAY_REASONS } from "../../controller/problems/gateway/reasons.ts";
 import { main } from "../main.ts";
-import { CODES } from "./catalogue.ts";
+import { CODES, EXAMPLES, isSituation } from "./catalogue.ts";
 import { MANIFEST_REASONS } from "./manifest_reasons.ts";
 
 const ROOT = new URL("../../", import.meta.url);
@@ -45,6 +45,10 @@ Deno.test("one code has its severity, kinds, meaning, remedy and page", async ()
 
   The Service does not exist; the path returns 503. On a Service it is about --default-backend, and
   no Event.
+
+Example
+  backend:
+    service: { name: shop, port: { number: 80 } }   # the namespace has no Service shop
 
 Remedy
   Create the Service, or write the name of one that exists in the namespace.
@@ -92,7 +96,7 @@ Deno.test("JSON has all codes, or the one, with the same fields", async () => {
   );
   assert.deepEqual(
     Object.keys(one.codes[0]).sort(),
-    ["code", "kinds", "meaning", "remedy", "section", "severities", "side", "status"],
+    ["code", "example", "kinds", "meaning", "remedy", "section", "severities", "side", "status"],
   );
 });
 
@@ -110,6 +114,17 @@ Deno.test("every reason of the manifest reader is a code", () => {
   );
   assert.ok(words.length > 10);
   assert.deepEqual(words.filter((word) => !known.has(word)), []);
+});
+
+Deno.test("every code of a problem has an example of its own, in YAML or as a sentence", () => {
+  const problems = CODES.filter(({ side }) => side === null);
+  for (const { code, example } of problems) {
+    assert.ok(example !== null, code);
+    assert.ok(isSituation(example) ? /^[A-Z-]/.test(example) : /[:=]/.test(example), code);
+  }
+  assert.equal(new Set(problems.map(({ example }) => example)).size, problems.length);
+  const known = new Set(problems.map(({ code }) => code));
+  assert.deepEqual([...EXAMPLES.keys()].filter((code) => !known.has(code)), []);
 });
 
 Deno.test("remedies name flags and pages that exist", () => {

@@ -40,8 +40,8 @@ const ROWS: readonly (readonly [reason: string, meaning: string, remedy: string]
   ["FileIgnored", "the file is none of Kubernetes objects", "No action required."],
   [
     "ManifestsMissing",
-    "the folder has no Ingress and no Gateway, so nothing is served",
-    "Name a folder with manifests.",
+    "nothing in the folder is read, so nothing is served",
+    "Name a folder that has Ingresses or Gateways.",
   ],
   [
     "FieldUnknown",

@@ -84,6 +84,6 @@ function plainOrigin({ kind, namespace, name, field }: Origin, { locate }: Side)
   return { kind, namespace, name, field, at };
 }
 
-function plainProblem({ problem, at }: LocatedProblem) {
-  return { ...problem, at };
+function plainProblem({ problem, at, excerpt = null }: LocatedProblem) {
+  return { ...problem, at, excerpt };
 }

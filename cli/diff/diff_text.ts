@@ -5,9 +5,9 @@
 import type { LostRoute, OpenedPath } from "../../dev/compare/exposure.ts";
 import type { ProbedAnswer } from "../../dev/compare/probed_answer.ts";
 import { shareTexts } from "../../dev/gateway/backend_shares.ts";
-import { formatProblems } from "../../dev/report.ts";
 import { count, printable } from "../../dev/terminal_text.ts";
 import type { Origin } from "../../shared/snapshot/types.ts";
+import { formatProblems } from "../terminal/problem_text.ts";
 import type { Style } from "../terminal/style.ts";
 import { wrapLine } from "../terminal/wrapped_lines.ts";
 import { certificateLine, routeLine, routeText, settingLine, targetText } from "./change_text.ts";
@@ -46,8 +46,10 @@ export function diffText(comparison: Comparison, { columns, style }: DiffTextOpt
       lines.flatMap((line) => wrapLine(line, columns)).map((line) => painted(line, style))
         .join("\n")
     ),
-    ...(added.length === 0 ? [] : [problemText(formatProblems(added, "that are new"), columns)]),
-    ...(mended.length === 0 ? [] : [problemText(formatProblems(mended, "mended"), columns)]),
+    ...(added.length === 0
+      ? []
+      : [formatProblems(added, { columns, style, about: "that are new" })]),
+    ...(mended.length === 0 ? [] : [formatProblems(mended, { columns, style, about: "mended" })]),
     wrapLine(printable(summary(comparison)), columns).join("\n"),
   ];
   return texts.join("\n\n");
@@ -113,10 +115,6 @@ function placesIn({ locate }: Side): (origin: Origin) => string {
     const at = locate(origin, origin.field);
     return at === null ? "" : ` (${at.file}:${at.line})`;
   };
-}
-
-function problemText(text: string, columns: number): string {
-  return text.split("\n").flatMap((line) => wrapLine(line, columns)).join("\n");
 }
 
 function summary({ before, after, changes, exposure: { lost, opened } }: Comparison): string {

@@ -17,9 +17,9 @@ import type {
 } from "../../dev/explain/url_explanation.ts";
 import { sharesInWords } from "../../dev/gateway/backend_shares.ts";
 import { formatPosition } from "../../dev/manifests/position.ts";
-import { formatProblems } from "../../dev/report.ts";
 import { alignColumns, printable } from "../../dev/terminal_text.ts";
 import { formatObject } from "../../shared/problem.ts";
+import { formatProblems } from "../terminal/problem_text.ts";
 import type { Style } from "../terminal/style.ts";
 import { wrapLine } from "../terminal/wrapped_lines.ts";
 
@@ -57,7 +57,7 @@ export function explanationText(
   const blocks = sections.filter((lines) => lines.length > 0).map((lines) =>
     lines.flatMap((line) => wrapLine(printable(line), columns)).map(paint).join("\n")
   );
-  return [...blocks, problemText(explanation, columns)].join("\n\n");
+  return [...blocks, problemText(explanation, columns, style)].join("\n\n");
 }
 
 function refusalLines({ refusals }: UrlExplanation): string[] {
@@ -258,7 +258,11 @@ function originText({ at, ...origin }: ExplainedOrigin): string {
   return `${formatObject(origin)}${origin.field === "" ? "" : `, ${origin.field}`}${place}`;
 }
 
-function problemText({ problems, listener, refusals }: UrlExplanation, columns: number): string {
+function problemText(
+  { problems, listener, refusals }: UrlExplanation,
+  columns: number,
+  style: Style,
+): string {
   const about = listener !== null
     ? "about this Gateway"
     : refusals.length === 0
@@ -266,9 +270,8 @@ function problemText({ problems, listener, refusals }: UrlExplanation, columns: 
     : refusals.length === 1
     ? "about this Gateway"
     : "about these Gateways";
-  const located = problems.map(({ at, ...problem }) => ({ problem, at }));
-  return formatProblems(located, about).split("\n")
-    .flatMap((line) => wrapLine(line, columns)).join("\n");
+  const located = problems.map(({ at, excerpt, ...problem }) => ({ problem, at, excerpt }));
+  return formatProblems(located, { columns, style, about });
 }
 
 /** Headings stand out, and replies of the proxy's own. */

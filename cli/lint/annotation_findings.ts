@@ -11,13 +11,8 @@ import {
   type WrittenAnnotation,
 } from "../../controller/translate/annotations/nginx/nginx_annotations.ts";
 import type { Row } from "../../controller/translate/annotations/nginx/rows/row.ts";
-import {
-  BY_NAME,
-  canClose,
-  isHonoured,
-  isOff,
-} from "../../controller/translate/annotations/nginx/table.ts";
-import { nearestName } from "../../shared/nearest_name.ts";
+import { canClose, isHonoured, isOff } from "../../controller/translate/annotations/nginx/table.ts";
+import { nginxRemedy } from "../../dev/problems/annotation_suggestion.ts";
 import type { Problem } from "../../shared/problem.ts";
 import type { Finding, Verdict } from "./finding.ts";
 import { isAboutMissingSecret } from "./ingress_findings.ts";
@@ -86,11 +81,10 @@ function judgeOne(
   acceptUnsupported: readonly string[],
 ): Judged {
   if (row === null) {
-    const meant = nearestName(name, BY_NAME.keys());
     return {
       verdict: "SAME",
       difference: "it has no effect, there and here",
-      remedy: meant === null ? REMOVE : `Write ${meant} if you mean that, or remove the annotation`,
+      remedy: nginxRemedy(name),
     };
   }
   if (replacedBy !== null) return said("SAME", problem);

@@ -16,7 +16,7 @@ import {
 } from "../../controller/translate/translator.ts";
 import { authenticatorsOf, localEndpoints } from "../../dev/local_endpoints.ts";
 import type { LocatedObject } from "./cluster_findings.ts";
-import { refOf } from "../../dev/plan.ts";
+import { refOf } from "../../dev/problems/class_problems.ts";
 import { formatObject, type Problem } from "../../shared/problem.ts";
 import { assumedServices } from "./assumed_services.ts";
 import type { LintOptions } from "./options.ts";

@@ -7,7 +7,10 @@ import type { Ingress, Resources } from "../../controller/kube/resources.ts";
 import type { Clock } from "../../controller/translate/translator.ts";
 import type { LocatedProblem } from "../../dev/manifests/file.ts";
 import type { Manifests } from "../../dev/manifests/manifests.ts";
-import { refOf } from "../../dev/plan.ts";
+import { formatPosition } from "../../dev/manifests/position.ts";
+import { refOf } from "../../dev/problems/class_problems.ts";
+import { explains } from "../../dev/problems/words_of_dev.ts";
+import { formatObject } from "../../shared/problem.ts";
 import { annotationFindings } from "./annotation_findings.ts";
 import { clusterFindings, type LocatedObject } from "./cluster_findings.ts";
 import {
@@ -34,6 +37,7 @@ const UNREADABLE: ReadonlySet<string> = new Set([
   "NotReadable",
   "NotAnObject",
   "ApiVersionNotSupported",
+  "KindUnknown",
   "NameInvalid",
   "NamespaceInvalid",
   "ObjectDuplicated",
@@ -57,6 +61,7 @@ export function inputOf(manifests: Manifests): LintInput {
     notChecked: [],
     hasSecrets: true,
     locate: (object, field) => manifests.locate(object, field),
+    excerptAt: (at) => manifests.excerptAt(at),
   };
 }
 
@@ -134,12 +139,27 @@ function lintOne(
       ...finding,
       at: locate(finding.field),
     })),
-  ].map(redacted).sort(byVerdict);
+  ].map((finding) => withCause(finding, judged, input)).map(redacted).sort(byVerdict);
   return {
     name: judged.name,
     verdict: worst(findings.map(({ verdict }) => verdict)),
     at: locate(""),
     findings,
+  };
+}
+
+/** A finding that follows from a misspelt field or a value of a wrong type has the remedy of that. */
+function withCause(finding: Finding, { status }: JudgedIngress, { problems }: LintInput): Finding {
+  const label = formatObject(status.object);
+  const reason = finding.rule.slice(finding.rule.indexOf("/") + 1);
+  const cause = problems.find((one) =>
+    one.problem.object !== null && formatObject(one.problem.object) === label &&
+    explains(one, { field: finding.field, reason })
+  );
+  return cause === undefined || finding.remedy === null ? finding : {
+    ...finding,
+    remedy: cause.problem.remedy +
+      (cause.at === null ? "" : ` at ${formatPosition(cause.at)}`),
   };
 }
 

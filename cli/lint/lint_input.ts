@@ -1,6 +1,7 @@
 /** What lint reads. In: nothing. Out: the type that a folder and a cluster come to. */
 import type { Resources } from "../../controller/kube/resources.ts";
 import type { LocatedProblem, ManifestObject } from "../../dev/manifests/file.ts";
+import type { Excerpt } from "../../dev/manifests/excerpt.ts";
 import type { Position } from "../../dev/manifests/position.ts";
 import type { ObjectRef } from "../../shared/problem.ts";
 import type { InputProblem } from "./finding.ts";
@@ -18,4 +19,6 @@ export interface LintInput {
   readonly hasSecrets: boolean;
   /** Null in a cluster. */
   readonly locate: (object: ObjectRef | null, field: string) => Position | null;
+  /** The line of a place; null for one that must not be shown, and in a cluster. */
+  readonly excerptAt: (at: Position) => Excerpt | null;
 }

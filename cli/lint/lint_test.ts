@@ -283,7 +283,15 @@ Deno.test("a host of regular expressions is SAME for Ingresses that do not ask f
 Deno.test("a misspelt annotation gets the nearest name", () => {
   const result = lintIngresses([{ annotations: { "whitelist-source-rang": "10.0.0.0/8" } }]);
   const finding = findingOf(result, "annotation/unknown");
-  assert.match(finding.remedy!, /^Write whitelist-source-range /);
+  assert.match(finding.remedy!, /^Write "whitelist-source-range" /);
+});
+
+Deno.test("a finding that follows from a misspelt field has its remedy and its place", () => {
+  const files = { "a.yaml": ingress({}).replace('"pathType"', '"pathTyp"') };
+  const { ingresses } = lintTexts(files);
+  const finding = ingresses[0].findings.find(({ rule }) => rule === "problem/PathTypeUnknown")!;
+  assert.equal(finding.verdict, "BREAKS");
+  assert.match(finding.remedy!, /^Write "pathType" at a\.yaml:\d+:\d+$/);
 });
 
 Deno.test("an Ingress of another class is not checked, and named with the flag that checks it", () => {

@@ -66,6 +66,7 @@ function fromReading(
       }],
       hasSecrets: false,
       locate: () => null,
+      excerptAt: () => null,
     },
   };
 }

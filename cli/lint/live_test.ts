@@ -110,6 +110,9 @@ Deno.test("objects of a cluster have their field in place of a file, in every fo
     assert.doesNotMatch(text, /hunter2|a\.yaml|null,null/, format);
     assert.match(text, /proxy-ssl-secret/, format);
   }
-  assert.match(OUTPUTS.text(result), /^ {2}DIFFERS {2}metadata\.annotations\["nginx\./m);
+  assert.match(
+    OUTPUTS.text(result),
+    /^ {2}DIFFERS {2}annotation\/\S+ {2}metadata\.annotations\["nginx\./m,
+  );
   assert.match(OUTPUTS.sarif(result), /"fullyQualifiedName": "Ingress default\/web metadata\./);
 });

@@ -25,11 +25,15 @@ import {
   type LintedCluster,
   parseLintCommand,
 } from "./options.ts";
+import type { Surface } from "../terminal/problem_text.ts";
+import { styleOf } from "../terminal/style.ts";
 import { sarifOutput } from "./output/sarif_output.ts";
-import { textOutput } from "./output/text_output.ts";
+import { type LintTerminal, textOutput } from "./output/text_output.ts";
 
 /** By `--output`. */
-export const OUTPUTS: Readonly<Record<Format, (result: LintResult) => string>> = {
+export const OUTPUTS: Readonly<
+  Record<Format, (result: LintResult, terminal?: LintTerminal) => string>
+> = {
   text: textOutput,
   json: jsonOutput,
   markdown: markdownOutput,
@@ -41,6 +45,7 @@ export const OUTPUTS: Readonly<Record<Format, (result: LintResult) => string>> =
 export async function main(
   args: readonly string[],
   program: Program = LINT_PROGRAM,
+  surface: Surface = ownSurface(),
 ): Promise<number> {
   const parsed = parseLintCommand(args, program);
   const refuse = (text: string) => refuseInput(text, program);
@@ -55,7 +60,8 @@ export async function main(
   if (!read.ok) return refuse(read.message);
   const result = lint(read.input, read.configMap, options, Date.now);
   // console.log would add a line break of its own.
-  await new Response(OUTPUTS[format](result)).body!.pipeTo(Deno.stdout.writable, {
+  const text = OUTPUTS[format](result, { ...surface, excerptAt: read.input.excerptAt });
+  await new Response(text).body!.pipeTo(Deno.stdout.writable, {
     preventClose: true,
   });
   const found = result.ingresses.length + result.notChecked.length + result.unreadable.length;
@@ -70,6 +76,15 @@ export async function main(
     );
   }
   return exitCode(result, failOn);
+}
+
+/** Of a task, which may not read the environment. */
+function ownSurface(): Surface {
+  const isTerminal = Deno.stdout.isTerminal();
+  return {
+    columns: isTerminal ? Deno.consoleSize().columns : Infinity,
+    style: styleOf(isTerminal && !Deno.noColor),
+  };
 }
 
 function hasGatewayApi({ resources, problems }: LintInput): boolean {

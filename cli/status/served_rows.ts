@@ -9,7 +9,7 @@ import { SERVICE_NAME_LABEL } from "../../controller/outputs/addresses/names.ts"
 import { REPORTING_COMPONENT } from "../../controller/outputs/events/record.ts";
 import { readGatewayClasses } from "../../controller/translate/gateway/objects/gateway_class.ts";
 import { readParentRef } from "../../controller/translate/gateway/objects/parent_ref.ts";
-import { formatObject } from "../../shared/problem.ts";
+import { formatObject, type Severity } from "../../shared/problem.ts";
 import { daysLeft } from "../installation/certificates.ts";
 import { isServed, servedClasses } from "../installation/ingress_class.ts";
 import type { StatusFacts } from "./facts.ts";
@@ -50,7 +50,7 @@ export interface RowProblem {
   readonly object: string;
   readonly reason: string;
   /** Null where only an Event says so. */
-  readonly severity: "error" | "warning" | null;
+  readonly severity: Severity | null;
   readonly message: string;
 }
 

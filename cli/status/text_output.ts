@@ -114,7 +114,7 @@ function certificateCell(state: CertificateState | null, style: Style): Cell {
 function problemsCell(problems: readonly RowProblem[] | null, style: Style): Cell {
   if (problems === null) return { text: UNKNOWN };
   if (problems.length === 0) return { text: NONE };
-  const isError = problems.some(({ severity }) => severity !== "warning");
+  const isError = problems.some((problem) => rank(problem) === 0);
   const sorted = problems.toSorted((a, b) => rank(a) - rank(b));
   return {
     text: withMore([...new Set(sorted.map(({ reason }) => reason))]),
@@ -123,7 +123,7 @@ function problemsCell(problems: readonly RowProblem[] | null, style: Style): Cel
 }
 
 function rank({ severity }: RowProblem): number {
-  return severity === "warning" ? 1 : 0;
+  return severity === "warning" ? 1 : severity === "info" ? 2 : 0;
 }
 
 const PROXIES: readonly Column[] = [

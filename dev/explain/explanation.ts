@@ -80,7 +80,7 @@ export function explainUrl(question: Question): UrlExplanation {
     problems:
       (isListener
         ? problemsOfGateway(question, gatewayOf(id))
-        : problemsOfIngresses(question, explanation)).map(problemFacts),
+        : problemsOfIngresses(question, explanation)).filter(needsSomething).map(problemFacts),
     notes: [],
   };
 }
@@ -282,7 +282,12 @@ const MADE_HERE = {
   nobody: "generates none, as no rule has the host: clients get that of localhost, and reject it",
 } as const;
 
-function problemFacts({ problem, at }: LocatedProblem): ExplainedProblem {
+/** Those that need nothing are mostly about other files. */
+function needsSomething({ problem }: LocatedProblem): boolean {
+  return problem.severity !== "info";
+}
+
+function problemFacts({ problem, at, excerpt = null }: LocatedProblem): ExplainedProblem {
   const { object, field, reason, message, remedy, severity } = problem;
-  return { object, field, reason, message, remedy, severity, at };
+  return { object, field, reason, message, remedy, severity, at, excerpt };
 }

@@ -9,7 +9,8 @@ import { fieldOfAnnotation } from "../../controller/translate/annotations/nginx/
 import { readRoutePath } from "../../shared/snapshot/route_path.ts";
 import { formatObject, type ObjectRef, type Problem } from "../../shared/problem.ts";
 import type { Manifests } from "../manifests/manifests.ts";
-import { type Plan, refOf } from "../plan.ts";
+import type { Plan } from "../plan.ts";
+import { refOf } from "../problems/class_problems.ts";
 
 /** Of problems that are errors with all paths of an Ingress. */
 const WHOLE: ReadonlySet<string> = new Set(["", "spec", "spec.rules"]);

@@ -10,7 +10,7 @@ import { parseHostPattern } from "../../shared/host/host_pattern.ts";
 import { formatObject, type ObjectRef, type Problem } from "../../shared/problem.ts";
 import { parentGatewaysOf } from "../gateway/route_parents.ts";
 import type { LocatedProblem } from "../manifests/file.ts";
-import { refOf } from "../plan.ts";
+import { refOf } from "../problems/class_problems.ts";
 import { SERVICE_LABEL } from "./endpoint_facts.ts";
 import type { Question } from "./question.ts";
 

@@ -2,8 +2,9 @@
  * Why a URL takes its route, as data. In: nothing. Out: the types from which text, one line and JSON are
  * written. All of it is plain JSON; `null` stands for what the source does not know or have.
  */
-import type { ObjectRef } from "../../shared/problem.ts";
+import type { ObjectRef, Severity } from "../../shared/problem.ts";
 import type { BackendShare } from "../gateway/backend_shares.ts";
+import type { Excerpt } from "../manifests/excerpt.ts";
 import type { Position } from "../manifests/position.ts";
 
 export interface UrlExplanation {
@@ -188,6 +189,8 @@ export interface ExplainedProblem {
   readonly reason: string;
   readonly message: string;
   readonly remedy: string;
-  readonly severity: "error" | "warning";
+  readonly severity: Severity;
   readonly at: Position | null;
+  /** The line of the place; null for one that must not be shown. */
+  readonly excerpt: Excerpt | null;
 }

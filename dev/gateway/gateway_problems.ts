@@ -17,6 +17,7 @@ import {
   showReference,
 } from "../../controller/translate/gateway/objects/reference.ts";
 import type { GatewayTranslation } from "../../controller/translate/translator.ts";
+import { nearestName } from "../../shared/nearest_name.ts";
 import { formatObject, type ObjectRef } from "../../shared/problem.ts";
 import { GATEWAY_CLASS } from "./assumed_objects.ts";
 
@@ -44,9 +45,14 @@ function unservedGateways(
     const name: unknown = fieldOf(gateway.spec, "gatewayClassName");
     const object = (gatewayClasses ?? []).find(({ metadata }) => metadata?.name === name);
     const { message, remedy } = whyNotServed(name, object);
-    return [
-      warning(identity.ref, "spec.gatewayClassName", "ClassNotServed", message, { remedy }),
-    ];
+    const names = (gatewayClasses ?? []).flatMap(({ metadata }) => metadata?.name ?? []);
+    const meant = object === undefined && typeof name === "string"
+      ? nearestName(name, [GATEWAY_CLASS, ...names])
+      : null;
+    const problem = warning(identity.ref, "spec.gatewayClassName", "ClassNotServed", message, {
+      remedy: meant === null ? remedy : `Write "${meant}"`,
+    });
+    return [meant === null ? problem : { ...problem, severity: "error" as const }];
   });
 }
 

@@ -97,7 +97,7 @@ const CASES: readonly (readonly [name: string, yaml: string, lines: readonly str
     "a listener that is not there is one at the parent",
     [
       gateway(HTTP),
-      route(`{ parentRefs: [{ name: web, sectionName: no }], rules: [{ ${TO_WEB} }] }`),
+      route(`{ parentRefs: [{ name: web, sectionName: gone }], rules: [{ ${TO_WEB} }] }`),
     ].join(""),
     ["a.yaml:11  HTTPRoute/default/shop  spec.parentRefs[0]  NoMatchingParent"],
   ],

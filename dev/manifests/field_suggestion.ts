@@ -3,11 +3,13 @@
  * around it. Out: the remedy: another spelling, another place, or null where nothing is like it.
  */
 import { nearestName } from "../../shared/nearest_name.ts";
+import gateway from "./gateway_fields.json" with { type: "json" };
 import table from "./known_fields.json" with { type: "json" };
 
 /**
- * A map of an object with the fields of one type. The shape of a field is "" for what has no fields
- * of its own, "map" for a map of strings, the name of a type, or that and `[]` for a list of it.
+ * A map of an object with the fields of one type. The shape of a field is "string", "number", "boolean" or
+ * "number or string", "" for any other value without fields of its own, "map" for a map of strings, "list"
+ * for one of such values, the name of a type, or that and `[]` for a list of it.
  */
 export interface FieldScope {
   readonly type: string;
@@ -19,9 +21,16 @@ export interface FieldScope {
 }
 
 // Maps, because names such as `constructor` are fields of every object of JavaScript.
-const KINDS: ReadonlyMap<string, string> = new Map(Object.entries(table.kinds));
+const KINDS: ReadonlyMap<string, string> = new Map(
+  [table, gateway].flatMap(({ kinds }) => Object.entries(kinds)),
+);
 const TYPES: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map(
-  Object.entries(table.types).map(([type, fields]) => [type, new Map(Object.entries(fields))]),
+  [table, gateway].flatMap(({ types }) =>
+    Object.entries(types).map(([type, fields]): [string, ReadonlyMap<string, string>] => [
+      type,
+      new Map(Object.entries(fields)),
+    ])
+  ),
 );
 
 /** Names that `networking.k8s.io/v1` has changed, by type: most examples still have them. */
@@ -44,15 +53,21 @@ export function fieldsOf(type: string): ReadonlyMap<string, string> {
   return TYPES.get(type) ?? new Map();
 }
 
-export function fieldSuggestion(scope: FieldScope, key: string): string | null {
+export interface FieldSuggestion {
+  readonly remedy: string;
+  /** The field that was meant, as in `Problem.field`; null where it is not one alone. */
+  readonly meant: string | null;
+}
+
+export function fieldSuggestion(scope: FieldScope, key: string): FieldSuggestion | null {
   const old = OLD_NAMES.get(`${scope.type} ${key}`);
-  if (old !== undefined) return old;
+  if (old !== undefined) return { remedy: old, meant: null };
   for (let outer = scope.outer; outer !== null; outer = outer.outer) {
     if (isMissing(outer, key)) return moveTo(outer.path, key);
   }
   const missing = [...fieldsOf(scope.type).keys()].filter((name) => isMissing(scope, name));
   const near = nearestName(key, missing);
-  if (near !== null) return `Write "${near}"`;
+  if (near !== null) return { remedy: `Write "${near}"`, meant: joined(scope.path, near) };
   for (let outer: FieldScope | null = scope; outer !== null; outer = outer.outer) {
     const [path, another] = placesBelow(outer.type, key);
     if (another !== undefined) return null;
@@ -65,8 +80,13 @@ function isMissing(scope: FieldScope, name: string): boolean {
   return fieldsOf(scope.type).has(name) && !Object.hasOwn(scope.value, name);
 }
 
-function moveTo(outer: string, path: string): string {
-  return `Move it to ${outer === "" ? path : `${outer}.${path}`}`;
+function moveTo(outer: string, path: string): FieldSuggestion {
+  const meant = joined(outer, path);
+  return { remedy: `Move it to ${meant}`, meant };
+}
+
+function joined(outer: string, path: string): string {
+  return outer === "" ? path : `${outer}.${path}`;
 }
 
 /** The paths below a type that end with `key`, of the level nearest to it that has any. */

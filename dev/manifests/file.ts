@@ -10,20 +10,39 @@ import {
   LineCounter,
   type Node,
   parseAllDocuments,
+  Scalar,
+  type ScalarTag,
   visit,
 } from "yaml";
 import { isDnsLabel, isDnsName } from "../../controller/base/names.ts";
 import type { ObjectRef, Problem } from "../../shared/problem.ts";
+import { nearestName } from "../../shared/nearest_name.ts";
+import { type Excerpt, excerptOf } from "./excerpt.ts";
+import { foreignFile } from "./foreign_document.ts";
 import { splitJsonObjects } from "./json_values.ts";
-import { nodeAt, offsetOf, type PlacedNode, type Position, positionAt } from "./position.ts";
+import { kindReading, READ_KINDS, versionsOf } from "./kinds.ts";
+import {
+  nodeAt,
+  offsetOf,
+  type PlacedNode,
+  type Position,
+  positionAt,
+  sourceOf,
+} from "./position.ts";
 import { strictProblems } from "./strict_validation.ts";
+import { fault, type SyntaxFault, syntaxFault, thrownFault } from "./syntax_fault.ts";
+import { type FilePart, withheldLines } from "./withheld_lines.ts";
 
 /** A problem and where its cause stands; null where no file is at fault. */
 export interface LocatedProblem {
   readonly problem: Problem;
   readonly at: Position | null;
+  /** The line of the place; null for one that must not be shown. */
+  readonly excerpt?: Excerpt | null;
   /** The object that is left out for it, as it was written. */
   readonly leftOut?: unknown;
+  /** Of an unknown field, the one that was meant. */
+  readonly meant?: string | null;
 }
 
 /** An object as it was written. Nothing but the types of kind, name and namespace is checked. */
@@ -42,6 +61,8 @@ export interface ManifestFile {
   readonly problems: readonly LocatedProblem[];
   /** Whether every document could be parsed: if not, the file may be half-saved. */
   readonly whole: boolean;
+  /** The line of a place in it; null for one that may hold a credential. */
+  excerptAt(at: Position): Excerpt | null;
 }
 
 /** Kinds that are read here and stand in no namespace. */
@@ -51,8 +72,27 @@ const CLUSTER_WIDE: ReadonlySet<string> = new Set([
   "Namespace",
 ]);
 
+const UNPARSABLE = "this document does not parse";
+
+const RENDER =
+  "If this is a template, render it first (helm template CHART > DIR/all.yaml); else correct the line";
+
 /** Deeper nesting is no manifest, and would overrun the stack of whoever walks it. */
 const MAX_LIST_DEPTH = 8;
+
+/** Booleans of YAML 1.1, which kubectl reads; the texts that it takes for one must be quoted. */
+const OLD_BOOLEANS: ScalarTag[] = [
+  [/^(?:y|Y|yes|Yes|YES|on|On|ON)$/, true] as const,
+  [/^(?:n|N|no|No|NO|off|Off|OFF)$/, false] as const,
+].map(([test, value]) => ({
+  tag: "tag:yaml.org,2002:bool",
+  default: true,
+  test,
+  resolve: () => new Scalar(value),
+}));
+
+/** A shorter key, such as `id`, is a name of its own. */
+const MIN_MISSPELT = 3;
 
 /** Parses `text`; never throws for what it holds. */
 export function parseManifestFile(file: string, text: string): ManifestFile {
@@ -64,10 +104,14 @@ export function parseManifestFile(file: string, text: string): ManifestFile {
 class FileReader implements ManifestFile {
   readonly file: string;
   readonly objects: ManifestObject[] = [];
-  readonly problems: LocatedProblem[] = [];
+  problems: LocatedProblem[] = [];
   whole = true;
   #text: string;
   #lines: LineCounter;
+  #parts: FilePart[] = [];
+  #withheld: ReadonlySet<number> | null = null;
+  /** What is said in place of problems that may cite their line, where it must not be shown. */
+  #plain = new Map<Problem, Problem>();
   /** Where in the text the part begins that is being read. */
   #base = 0;
 
@@ -84,6 +128,19 @@ class FileReader implements ManifestFile {
       this.#base = start;
       this.#readPart(text);
     }
+    this.problems = this.problems.map((one) => {
+      const excerpt = one.at === null ? null : this.excerptAt(one.at);
+      const plain = excerpt === null ? this.#plain.get(one.problem) : undefined;
+      return { ...one, problem: plain ?? one.problem, excerpt };
+    });
+  }
+
+  excerptAt(at: Position): Excerpt | null {
+    const { lineStarts } = this.#lines;
+    this.#withheld ??= withheldLines(this.#parts, (offset) => this.#lines.linePos(offset).line);
+    if (this.#withheld.has(at.line)) return null;
+    const start = lineStarts[at.line - 1] ?? 0;
+    return excerptOf(this.#text.slice(start, (lineStarts[at.line] ?? Infinity) - 1), at);
   }
 
   #readPart(text: string): void {
@@ -92,18 +149,19 @@ class FileReader implements ManifestFile {
       documents = parseAllDocuments(text, {
         merge: true,
         prettyErrors: false,
+        customTags: (tags) => [...tags, ...OLD_BOOLEANS],
       }) as Document.Parsed[];
     } catch (error) {
-      this.#unparsable(0, messageOf(error));
+      this.#unparsable(text, null, thrownFault(messageOf(error)));
       return;
     }
-    for (const document of documents) this.#readDocument(document);
+    for (const document of documents) this.#readDocument(text, document);
   }
 
-  #readDocument(document: Document.Parsed): void {
-    const [error] = document.errors;
-    if (error !== undefined) {
-      this.#unparsable(error.pos[0], error.message);
+  #readDocument(text: string, document: Document.Parsed): void {
+    const wrong = syntaxFault(text, document);
+    if (wrong !== null) {
+      this.#unparsable(text, document, wrong);
       return;
     }
     const node = document.contents;
@@ -111,16 +169,26 @@ class FileReader implements ManifestFile {
     if (node === null || (!isMap(node) && document.toJS() === null)) return;
     const strange = collectionKey(document);
     if (strange !== null) {
-      this.#unparsable(strange.range?.[0] ?? 0, "a map or list stands in place of a name");
+      this.#unparsable(
+        text,
+        document,
+        fault(
+          strange.range?.[0] ?? 0,
+          "a map or list stands in place of a name",
+          "Write the name, in quotes if it begins with { or [",
+        ),
+      );
       return;
     }
     let value: unknown;
     try {
       value = document.toJS({ maxAliasCount: 100 });
     } catch (error) {
-      this.#unparsable(offsetOf({ document, node }, ""), messageOf(error));
+      const offset = offsetOf({ document, node }, "");
+      this.#unparsable(text, document, { ...thrownFault(messageOf(error)), offset });
       return;
     }
+    this.#parts.push({ start: this.#base, text, document });
     this.#readObject({ document, node }, value, null, 0);
   }
 
@@ -137,11 +205,14 @@ class FileReader implements ManifestFile {
       severity: Problem["severity"] = "error",
     ) => this.#report(offsetOf(placed, field), { ...problem, field, severity }, value);
     if (!isRecord(value)) {
+      if (!mentionsObject(value)) return this.#ignored(placed, value);
       report("", {
         object: null,
         reason: "NotAnObject",
         message: "this is no Kubernetes object but a single value or a list",
-        remedy: "Write an object with apiVersion, kind and metadata, or take it out of the folder",
+        remedy: Array.isArray(value)
+          ? "Write the objects one by one, with --- between them"
+          : "Write an object with apiVersion, kind and metadata, with a colon and a space after each",
       });
       return;
     }
@@ -149,19 +220,17 @@ class FileReader implements ManifestFile {
     const apiVersion = value.apiVersion ?? inherited?.apiVersion;
     if (typeof kind !== "string" || kind === "" || typeof apiVersion !== "string") {
       const field = typeof kind === "string" && kind !== "" ? "apiVersion" : "kind";
+      if (field === "kind" && isForeign(this.file, value)) return this.#ignored(placed, value);
       const written = value[field];
-      report(field, {
+      const meant = isAbsent(written) ? misspeltKey(field, value) : null;
+      report(meant ?? field, {
         object: null,
         reason: "NotAnObject",
-        message: written === undefined || written === null || written === ""
+        message: isAbsent(written) || written === ""
           ? `this document has no ${field}, so it is no Kubernetes object`
           : `${field} is ${describe(written)}, not text, so this is no Kubernetes object`,
-        remedy: field === "kind"
-          ? "Give it apiVersion and kind (for example networking.k8s.io/v1 and Ingress), or take " +
-            "it out of the folder"
-          : `Give it the apiVersion of ${kind}`,
-        // Settings of other tools (package.json, values.yaml) often stand beside manifests.
-      }, kind === undefined && apiVersion === undefined ? "warning" : "error");
+        remedy: meant !== null ? `Write "${field}"` : noObjectRemedy(field, kind, apiVersion),
+      });
       return;
     }
     if (kind.endsWith("List") && (Array.isArray(value.items) || kind === "List")) {
@@ -169,11 +238,20 @@ class FileReader implements ManifestFile {
       return;
     }
     const identity = identify(kind, isRecord(value.metadata) ? value.metadata : {});
-    for (const problem of strictProblems(apiVersion, identity.ref, value)) {
-      this.#report(offsetOf(placed, problem.field), problem);
+    const strict = strictProblems(
+      apiVersion,
+      identity.ref,
+      value,
+      (field) => sourceOf(placed, field),
+    );
+    for (const { meant = null, ...problem } of strict) {
+      if (problem.field === identity.problem?.field) continue;
+      this.#report(offsetOf(placed, problem.field), problem, undefined, meant);
     }
-    if (identity.problem !== null) {
+    // Others have names of other forms, or none, as settings of tools do.
+    if (identity.problem !== null && kindReading(apiVersion, kind).kind !== "other") {
       const { field, ...problem } = identity.problem;
+      if (strict.some(({ meant }) => meant === "metadata" || meant === field)) return;
       report(field, { ...problem, object: identity.ref });
       return;
     }
@@ -214,25 +292,60 @@ class FileReader implements ManifestFile {
     }
   }
 
-  #unparsable(offset: number, reason: string): void {
+  #unparsable(
+    text: string,
+    document: Document.Parsed | null,
+    { offset, message, remedy, plain }: SyntaxFault,
+  ): void {
     this.whole = false;
-    const template = this.#text.includes("{{");
-    this.#report(offset, {
+    const [start, , end] = document?.range ?? [0, 0, text.length];
+    this.#parts.push({
+      start: this.#base + start,
+      text: text.slice(start, end),
+      document: null,
+    });
+    const problem = {
       object: null,
       field: "",
       reason: "NotParsable",
-      message: `this document does not parse: ${lowerFirst(reason)}`,
-      remedy: template
-        ? "If this is a template, render it first (helm template CHART > DIR/all.yaml); else " +
-          "correct the line"
-        : "Correct the line; the rest is served meanwhile",
+      message: `${UNPARSABLE}: ${message}`,
+      remedy: this.#text.includes("{{") ? RENDER : remedy,
       severity: "error",
+    } as const;
+    this.#plain.set(problem, {
+      ...problem,
+      message: `${UNPARSABLE}: ${plain.message}`,
+      remedy: this.#text.includes("{{") ? RENDER : plain.remedy,
+    });
+    this.#report(offset, problem);
+  }
+
+  /** What stands beside manifests and is none. */
+  #ignored(placed: PlacedNode, value: unknown): void {
+    const tool = foreignFile(this.file);
+    if (this.problems.some(({ problem }) => problem.reason === "FileIgnored")) return;
+    this.#report(offsetOf(placed, ""), {
+      object: null,
+      field: "",
+      reason: "FileIgnored",
+      message: tool !== null
+        ? `it has ${tool.what} and no Kubernetes object, so it is ignored`
+        : isRecord(value)
+        ? "this has neither apiVersion nor kind, so it is no Kubernetes object and ignored"
+        : "this is no Kubernetes object but a single value or a list, so it is ignored",
+      remedy: tool?.hint == null ? "Nothing to do" : `Nothing to do; to serve it, ${tool.hint}`,
+      severity: "info",
     });
   }
 
-  #report(offset: number, problem: Problem, leftOut?: unknown): void {
+  #report(
+    offset: number,
+    problem: Problem,
+    leftOut?: unknown,
+    meant: string | null = null,
+  ): void {
     const at = positionAt(this.file, this.#lines, this.#base + offset);
-    this.problems.push({ problem, at, leftOut });
+    this.problems.push({ problem, at, leftOut, meant });
   }
 }
 
@@ -277,6 +390,45 @@ function identify(kind: string, metadata: Readonly<Record<string, unknown>>): Id
   return { ref: { kind, namespace, name }, problem: null };
 }
 
+/** Whether a value that is no object holds some, or was meant to be one. */
+function mentionsObject(value: unknown): boolean {
+  return Array.isArray(value)
+    ? value.some((item) => isRecord(item) && ("kind" in item || "apiVersion" in item))
+    : /\b(?:apiVersion|kind)\b/.test(String(value));
+}
+
+/** Whether a document without a kind is none of Kubernetes. */
+function isForeign(file: string, value: Readonly<Record<string, unknown>>): boolean {
+  if (!isAbsent(value.kind)) return false;
+  return foreignFile(file) !== null ||
+    !["apiVersion", "kind", "metadata", "spec"].some((field) => field in value);
+}
+
+/** The key that was meant to be `kind` or `apiVersion`; null for none. */
+function misspeltKey(field: string, value: Readonly<Record<string, unknown>>): string | null {
+  return Object.keys(value).find((key) =>
+    key.length >= MIN_MISSPELT && key !== field && nearestName(key, [field]) !== null
+  ) ?? null;
+}
+
+function noObjectRemedy(field: string, kind: unknown, apiVersion: unknown): string {
+  if (field === "kind") {
+    const kinds = READ_KINDS.filter((each) => versionsOf(each).includes(String(apiVersion)));
+    return kinds.length > 0
+      ? `Write kind: ${kinds.join(" or ")}`
+      : "Give it apiVersion and kind (for example networking.k8s.io/v1 and Ingress), or take " +
+        "it out of the folder";
+  }
+  const [version] = versionsOf(String(kind));
+  return version === undefined
+    ? `Give it the apiVersion of ${kind}`
+    : `Write apiVersion: ${version}`;
+}
+
+function isAbsent(value: unknown): boolean {
+  return value === undefined || value === null;
+}
+
 function linesOf(text: string): LineCounter {
   const lines = new LineCounter();
   let start = 0;
@@ -310,12 +462,6 @@ function describe(value: unknown): string {
   const text = String(value);
   const shown = text.length > 60 ? `${text.slice(0, 60)}…` : text;
   return typeof value === "string" ? `"${shown}"` : `the ${typeof value} ${shown}`;
-}
-
-function lowerFirst(text: string): string {
-  const [line] = text.split("\n");
-  // Names such as YAML stay as they are.
-  return /^[A-Z][a-z]/.test(line) ? line[0].toLowerCase() + line.slice(1) : line;
 }
 
 function messageOf(error: unknown): string {

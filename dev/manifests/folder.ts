@@ -4,7 +4,9 @@
  * with a problem. Everything is read anew each time, and parsed anew only where the text differs.
  */
 import type { Problem } from "../../shared/problem.ts";
+import { decodeText } from "./encoding.ts";
 import { type LocatedProblem, type ManifestFile, parseManifestFile } from "./file.ts";
+import { unparsable } from "./file_bytes.ts";
 import { Manifests } from "./manifests.ts";
 
 /** Folders of other people's files, in which nobody keeps manifests of their own. */
@@ -46,7 +48,8 @@ export interface FoundFiles {
 }
 
 interface KnownFile {
-  readonly text: string;
+  /** Null for one that is no text. */
+  readonly text: string | null;
   readonly parsed: ManifestFile;
   /** The last version of which every document could be parsed. */
   readonly good: ManifestFile | null;
@@ -90,9 +93,35 @@ export class ManifestFolder {
       standing.push(standIn(now, unread));
     }
     this.#known = known;
-    return new Manifests(standing, unread);
+    const manifests = new Manifests(standing, unread);
+    if (manifests.refs.length > 0 || manifests.problems.some(isError)) return manifests;
+    return new Manifests(standing, [...unread, nothingFound(this.#paths, files.length)]);
   }
 }
+
+function isError({ problem }: LocatedProblem): boolean {
+  return problem.severity === "error";
+}
+
+function nothingFound(paths: readonly string[], files: number): LocatedProblem {
+  const named = paths.length > MAX_NAMED ? `the ${paths.length} paths` : paths.join(", ");
+  const problem: Problem = {
+    object: null,
+    field: "",
+    reason: "ManifestsMissing",
+    message: files === 0
+      ? `no file in ${named} ends with .yaml, .yml or .json`
+      : `${files === 1 ? "the only file" : `none of the ${files} files`} in ${named} has ${
+        files === 1 ? "no" : "an"
+      } object that is read`,
+    remedy: "Name a folder that has Ingresses or Gateways",
+    severity: "warning",
+  };
+  return { problem, at: null, excerpt: null };
+}
+
+/** Of the command line, in a message. */
+const MAX_NAMED = 5;
 
 async function readKnown(
   file: string,
@@ -104,17 +133,20 @@ async function readKnown(
     problems.push(unreadable(file, `it has ${size} bytes`, "Split it, or take it out"));
     return before;
   }
-  let text: string;
+  let bytes: Uint8Array;
   try {
-    text = await Deno.readTextFile(file);
+    bytes = await Deno.readFile(file);
   } catch (error) {
     // Gone between the listing and the reading: as if it had never been listed.
     if (error instanceof Deno.errors.NotFound) return null;
     problems.push(unreadable(file, reasonOf(error), "Give yourself the right to read it"));
     return before;
   }
-  if (before?.text === text) return before;
+  const decoded = decodeText(bytes);
   const good = before?.good ?? null;
+  if (!decoded.ok) return { text: null, parsed: unparsable(file, decoded), good };
+  const { text } = decoded;
+  if (before?.text === text) return before;
   const parsed = text === "" && good !== null && good.objects.length > 0
     ? emptied(file)
     : parseManifestFile(file, text);
@@ -123,26 +155,22 @@ async function readKnown(
 
 /** Programs that save a file in place empty it first, and may take their time to fill it. */
 function emptied(file: string): ManifestFile {
-  const problem: Problem = {
-    object: null,
-    field: "",
-    reason: "NotParsable",
+  return unparsable(file, {
     message: "the file has become empty",
     remedy: "Remove the file if its objects are to go",
-    severity: "error",
-  };
-  const at = { file, line: 1, column: 1 };
-  return { file, objects: [], problems: [{ problem, at }], whole: false };
+    line: 1,
+    column: 1,
+  });
 }
 
 /** The version of a file that counts now; problems of a newer one that does not are added. */
 function standIn(known: KnownFile, problems: LocatedProblem[]): ManifestFile {
   const { parsed, good } = known;
   if (parsed.whole || good === null) return parsed;
-  for (const { problem, at } of parsed.problems) {
+  for (const { problem, ...place } of parsed.problems) {
     if (problem.reason !== "NotParsable") continue;
     const message = `${problem.message}; the file's last good version is served`;
-    problems.push({ problem: { ...problem, message }, at });
+    problems.push({ problem: { ...problem, message }, ...place });
   }
   return good;
 }

@@ -105,3 +105,54 @@ Deno.test("a file larger than any manifest is a problem and is not read", async 
     assert.match(problems[0].problem.message, /17825792 bytes/);
   });
 });
+
+Deno.test("a folder without anything to read is a warning that says why", async () => {
+  await withFolder(async (folder) => {
+    const messages = async () => {
+      const { problems } = await new ManifestFolder([folder]).read();
+      return problems.map(({ problem: { severity, reason, message } }) =>
+        `${severity} ${reason} ${message.replace(folder, "DIR")}`
+      );
+    };
+    await Deno.writeTextFile(join(folder, "README.md"), "# Manifests");
+    assert.deepEqual(await messages(), [
+      "warning ManifestsMissing no file in DIR ends with .yaml, .yml or .json",
+    ]);
+    await Deno.writeTextFile(join(folder, "a.yaml"), "# later\n---\n");
+    assert.deepEqual(await messages(), [
+      "warning ManifestsMissing the only file in DIR has no object that is read",
+    ]);
+    await Deno.writeTextFile(join(folder, "values.yaml"), "replicas: 1\n");
+    const [missing, ...others] = await messages();
+    assert.equal(
+      missing,
+      "warning ManifestsMissing none of the 2 files in DIR has an object that is read",
+    );
+    assert.deepEqual(others.map((text) => text.split(" ")[1]), ["FileIgnored"]);
+    await Deno.writeTextFile(join(folder, "a.yaml"), service("web"));
+    await Deno.remove(join(folder, "values.yaml"));
+    assert.deepEqual(await messages(), []);
+  });
+});
+
+Deno.test("a file that is saved in Latin-1 is a problem, and its last good version is served", async () => {
+  await withFolder(async (folder) => {
+    const path = join(folder, "a.yaml");
+    const manifests = new ManifestFolder([folder]);
+    await Deno.writeTextFile(path, service("web"));
+    await manifests.read();
+    await Deno.writeFile(
+      path,
+      Uint8Array.from([...service("web")].map((char) => char.charCodeAt(0)).concat(0xe4)),
+    );
+    for (let i = 0; i < 2; i++) {
+      const { refs, problems } = await manifests.read();
+      assert.deepEqual(refs.map(({ name }) => name), ["web"]);
+      assert.match(
+        problems[0].problem.message,
+        /^byte 0xE4 here is not UTF-8.*last good version is served$/,
+      );
+      assert.equal(problems[0].at?.line, 4);
+    }
+  });
+});

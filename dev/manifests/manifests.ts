@@ -14,81 +14,40 @@ import type {
   Resources,
   Service,
 } from "../../controller/kube/resources.ts";
-import { GATEWAY_API } from "../../controller/kube/types.ts";
 import { formatObject, type ObjectRef, type Problem } from "../../shared/problem.ts";
 import { type LocatedProblem, type ManifestFile, type ManifestObject } from "./file.ts";
+import type { Excerpt } from "./excerpt.ts";
+import { foreignFile } from "./foreign_document.ts";
+import { groupOf, type KindReading, kindReading, READ_KINDS } from "./kinds.ts";
 import { formatPosition, type Position } from "./position.ts";
 
-/** The kinds that are read, with the only version that is spoken. */
-export const API_VERSIONS: Readonly<Record<string, string>> = {
-  Ingress: "networking.k8s.io/v1",
-  IngressClass: "networking.k8s.io/v1",
-  Service: "v1",
-  EndpointSlice: "discovery.k8s.io/v1",
-  Secret: "v1",
-  ConfigMap: "v1",
-  Namespace: "v1",
-};
-
-/** Kinds of Gateway API that are read, with the versions in which they have the same fields, the newest first. */
-export const GATEWAY_VERSIONS: Readonly<Record<string, readonly string[]>> = {
-  GatewayClass: [`${GATEWAY_API}/v1`, `${GATEWAY_API}/v1beta1`],
-  Gateway: [`${GATEWAY_API}/v1`, `${GATEWAY_API}/v1beta1`],
-  HTTPRoute: [`${GATEWAY_API}/v1`, `${GATEWAY_API}/v1beta1`],
-  ReferenceGrant: [`${GATEWAY_API}/v1`, `${GATEWAY_API}/v1beta1`],
-  BackendTLSPolicy: [`${GATEWAY_API}/v1`, `${GATEWAY_API}/v1alpha3`],
-  ListenerSet: [`${GATEWAY_API}/v1`],
-};
-
-/** Kinds of Gateway API that route traffic, and are not served. */
-const UNSERVED_KINDS: ReadonlySet<string> = new Set([
-  "GRPCRoute",
-  "TLSRoute",
-  "TCPRoute",
-  "UDPRoute",
-]);
-
-/** Groups in which older clusters had these kinds, so that a wrong version is told from another kind. */
-const OLD_GROUPS: ReadonlySet<string> = new Set([
-  "extensions",
-  "networking.k8s.io",
-  "discovery.k8s.io",
-  "",
-]);
-
-/** The versions of a kind that are read; none for another kind, or one of another group. */
-function versionsOf({ ref: { kind }, apiVersion }: ManifestObject): readonly string[] {
-  const group = groupOf(apiVersion);
-  if (Object.hasOwn(GATEWAY_VERSIONS, kind)) {
-    return group === GATEWAY_API ? GATEWAY_VERSIONS[kind] : [];
-  }
-  const isKnown = Object.hasOwn(API_VERSIONS, kind);
-  return isKnown && (OLD_GROUPS.has(group) || apiVersion === API_VERSIONS[kind])
-    ? [API_VERSIONS[kind]]
-    : [];
-}
+/** One key or index of `Problem.field`. */
+const STEP = /\["([^"]*)"\]|\[(\d+)\]|([^.[\]]+)/g;
 
 export class Manifests {
   readonly resources: Resources;
   readonly problems: readonly LocatedProblem[];
   readonly files: readonly ManifestFile[];
   #objects: ReadonlyMap<string, ManifestObject>;
+  #byName: ReadonlyMap<string, ManifestFile> | null = null;
 
   constructor(files: readonly ManifestFile[], unread: readonly LocatedProblem[] = []) {
     const problems = [...unread, ...files.flatMap((file) => file.problems)];
     const objects = new Map<string, ManifestObject>();
     const others = new Map<string, ManifestObject[]>();
     for (const object of files.flatMap((file) => file.objects)) {
-      const versions = versionsOf(object);
-      if (versions.includes(object.apiVersion)) {
+      const reading = kindReading(object.apiVersion, object.ref.kind);
+      if (reading.kind === "read") {
         const key = formatObject(object.ref);
         const before = objects.get(key);
         if (before !== undefined) problems.push(duplicate(before, object));
         // Set anew, so that the order is that of the objects which count.
         objects.delete(key);
         objects.set(key, object);
-      } else if (versions.length > 0) {
-        problems.push(wrongVersion(object, versions[0]));
+      } else if (reading.kind === "another-version") {
+        problems.push(wrongVersion(object, reading.version));
+      } else if (reading.kind === "misspelt") {
+        problems.push(misspelt(object, reading));
       } else {
         const key = `${groupOf(object.apiVersion)} ${object.ref.kind}`;
         const list = others.get(key);
@@ -98,7 +57,9 @@ export class Manifests {
     }
     for (const list of others.values()) problems.push(ignored(list));
     this.files = files;
-    this.problems = problems;
+    this.problems = problems.map((one) =>
+      one.excerpt === undefined ? { ...one, excerpt: this.excerptAt(one.at) } : one
+    );
     this.#objects = objects;
     this.resources = {
       ingresses: this.#values<Ingress>("Ingress"),
@@ -129,9 +90,33 @@ export class Manifests {
     return this.#objects.get(formatObject(object))?.locate(field) ?? null;
   }
 
+  /** The value of a field (see `Problem.field`); undefined where there is none. */
+  valueAt(object: ObjectRef | null, field: string): unknown {
+    if (object === null) return undefined;
+    let value: unknown = this.#objects.get(formatObject(object))?.value;
+    for (const [, quoted, index, name] of field.matchAll(STEP)) {
+      const key = quoted ?? index ?? name;
+      if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) {
+        return undefined;
+      }
+      value = (value as Record<string, unknown>)[key];
+    }
+    return value;
+  }
+
   /** Puts each problem to its place in the files. */
   locateAll(problems: readonly Problem[]): LocatedProblem[] {
-    return problems.map((problem) => ({ problem, at: this.locate(problem.object, problem.field) }));
+    return problems.map((problem) => {
+      const at = this.locate(problem.object, problem.field);
+      return { problem, at, excerpt: this.excerptAt(at) };
+    });
+  }
+
+  /** The line of a place where a field of an object stands; null for one that must not be shown. */
+  excerptAt(at: Position | null): Excerpt | null {
+    if (at === null) return null;
+    this.#byName ??= new Map(this.files.map((file) => [file.file, file]));
+    return this.#byName.get(at.file)?.excerptAt(at) ?? null;
   }
 
   /** The objects of a kind, with the namespace that was left out filled in. */
@@ -144,12 +129,6 @@ export class Manifests {
         return { ...value, metadata: { ...metadata, namespace: ref.namespace } } as T;
       });
   }
-}
-
-/** `networking.k8s.io` of `networking.k8s.io/v1`; "" for the core group's `v1`. */
-function groupOf(apiVersion: string): string {
-  const slash = apiVersion.lastIndexOf("/");
-  return slash === -1 ? "" : apiVersion.slice(0, slash);
 }
 
 function duplicate(before: ManifestObject, object: ManifestObject): LocatedProblem {
@@ -180,7 +159,36 @@ function wrongVersion(object: ManifestObject, version: string): LocatedProblem {
       message:
         `apiVersion ${object.apiVersion} of ${object.ref.kind} is not read, so this object ` +
         "is left out",
-      remedy: `Write it as ${version} (kubectl convert does so)`,
+      remedy: isOlder(object.apiVersion, version)
+        ? `Write it as ${version} (kubectl convert does so)`
+        : `Write apiVersion: ${version}`,
+      severity: "error",
+    },
+  };
+}
+
+/** Groups that had the kinds that are read before their present ones. */
+const OLD_GROUPS: ReadonlySet<string> = new Set(["extensions", "networking.k8s.io"]);
+
+function isOlder(apiVersion: string, version: string): boolean {
+  const group = groupOf(apiVersion);
+  return group === groupOf(version) || OLD_GROUPS.has(group);
+}
+
+/** Nothing is read of it, and nobody else would read it. */
+function misspelt(
+  { ref, apiVersion, value, locate }: ManifestObject,
+  { field, meant }: Extract<KindReading, { readonly kind: "misspelt" }>,
+): LocatedProblem {
+  return {
+    at: locate(field),
+    leftOut: value,
+    problem: {
+      object: ref,
+      field,
+      reason: "KindUnknown",
+      message: `there is no kind ${ref.kind} in ${apiVersion}, so this object is left out`,
+      remedy: `Write "${meant}"`,
       severity: "error",
     },
   };
@@ -189,14 +197,10 @@ function wrongVersion(object: ManifestObject, version: string): LocatedProblem {
 function ignored(objects: readonly ManifestObject[]): LocatedProblem {
   const [first] = objects;
   const { kind } = first.ref;
-  if (groupOf(first.apiVersion) === GATEWAY_API && UNSERVED_KINDS.has(kind)) {
-    return unserved(objects);
-  }
-  const meant = Object.keys(API_VERSIONS).find((known) =>
-    ["", "s", "es"].some((plural) => (known + plural).toLowerCase() === kind.toLowerCase())
-  );
+  if (kindReading(first.apiVersion, kind).kind === "unserved") return unserved(objects);
   const group = groupOf(first.apiVersion);
   const named = group === "" ? kind : `${kind} (${group})`;
+  const hint = foreignFile(first.locate("").file)?.hint ?? null;
   return {
     at: first.locate("kind"),
     problem: {
@@ -207,12 +211,10 @@ function ignored(objects: readonly ManifestObject[]): LocatedProblem {
         ? `${named} is not a kind that Pingress reads, so it is ignored`
         : `${named} is not a kind that Pingress reads, so all ${objects.length} of them are ` +
           "ignored; this is the first",
-      remedy: meant !== undefined && group === groupOf(API_VERSIONS[meant]) && meant !== kind
-        ? `If you mean ${meant}, write it so`
-        : `Nothing to do; it reads ${
-          [...Object.keys(API_VERSIONS), ...Object.keys(GATEWAY_VERSIONS)].join(", ")
-        }`,
-      severity: "warning",
+      remedy: hint === null
+        ? `Nothing to do; it reads ${READ_KINDS.join(", ")}`
+        : `Nothing to do; to serve it, ${hint}`,
+      severity: "info",
     },
   };
 }

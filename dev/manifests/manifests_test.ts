@@ -45,7 +45,7 @@ function rule(host: string, path: string): string {
 
 /** Name, text of `bad.yaml`, and `bad.yaml:line  object  field  reason` of its problems. */
 const BAD: readonly (readonly [string, string, readonly string[]])[] = [
-  ["YAML that does not parse", "kind: [\n", ["bad.yaml:2  -  -  NotParsable"]],
+  ["YAML that does not parse", "kind: [\n", ["bad.yaml:1  -  -  NotParsable"]],
   ["JSON that is cut off", '{"kind": "Ingress",', ["bad.yaml:1  -  -  NotParsable"]],
   [
     "one broken document of three",
@@ -55,7 +55,8 @@ const BAD: readonly (readonly [string, string, readonly string[]])[] = [
   ["the same key twice", "kind: A\nkind: B\n", ["bad.yaml:2  -  -  NotParsable"]],
   ["a template", "kind: {{ .Values.kind }}\n", ["bad.yaml:1  -  -  NotParsable"]],
   ["aliases that multiply", bomb(), ["bad.yaml:1  -  -  NotParsable"]],
-  ["a list in place of an object", "- a\n- b\n", ["bad.yaml:1  -  -  NotAnObject"]],
+  ["a list in place of an object", "- kind: A\n", ["bad.yaml:1  -  -  NotAnObject"]],
+  ["a list of settings", "- a\n- b\n", ["bad.yaml:1  -  -  FileIgnored"]],
   ["no kind", "apiVersion: v1\nmetadata: {name: a}\n", ["bad.yaml:1  -  kind  NotAnObject"]],
   ["no apiVersion", "kind: Service\n", ["bad.yaml:1  -  apiVersion  NotAnObject"]],
   [
@@ -120,7 +121,10 @@ const BAD: readonly (readonly [string, string, readonly string[]])[] = [
   ],
   [
     "a missing Service",
-    rule("a.example.com", "path: /\n            pathType: Prefix").replace("name: web", "name: no"),
+    rule("a.example.com", "path: /\n            pathType: Prefix").replace(
+      "name: web",
+      "name: gone",
+    ),
     ["bad.yaml:14  Ingress/default/bad  spec.rules[0].http.paths[0].backend.service.name  ServiceNotFound"],
   ],
   [
@@ -131,7 +135,7 @@ const BAD: readonly (readonly [string, string, readonly string[]])[] = [
   [
     "a missing Secret",
     rule("a.example.com", "path: /\n            pathType: Prefix") +
-    "  tls:\n    - hosts: [a.example.com]\n      secretName: no\n",
+    "  tls:\n    - hosts: [a.example.com]\n      secretName: gone\n",
     ["bad.yaml:19  Ingress/default/bad  spec.tls[0].secretName  SecretNotFound"],
   ],
   [
@@ -190,8 +194,8 @@ Deno.test("a template is reported with the advice to render it, a misspelt kind 
   assert.match(remedyOf("name: {{ .x }}-{{ .y }}\n"), /helm template/);
   const kind = (name: string) =>
     `apiVersion: networking.k8s.io/v1\nkind: ${name}\nmetadata: {name: a}`;
-  assert.equal(remedyOf(kind("ingress")), "If you mean Ingress, write it so");
-  assert.equal(remedyOf(kind("Ingresses")), "If you mean Ingress, write it so");
+  assert.equal(remedyOf(kind("ingress")), 'Write "Ingress"');
+  assert.equal(remedyOf(kind("Ingresses")), 'Write "Ingress"');
   assert.match(remedyOf(kind("NetworkPolicy")), /^Nothing to do/);
 });
 

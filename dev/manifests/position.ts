@@ -41,6 +41,20 @@ export interface PlacedNode {
  * key may hold dots, as those of annotations do, bare or in `["…"]`.
  */
 export function offsetOf(placed: PlacedNode, field: string): number {
+  return find(placed, field).offset;
+}
+
+/** The plain or quoted text of a field's value, as it is written; null for a map, a list, or no such field. */
+export function sourceOf(placed: PlacedNode, field: string): string | null {
+  const { node, rest } = find(placed, field);
+  return rest === "" && isScalar(node) ? node.source ?? null : null;
+}
+
+/** What is found on the way to a field: its value, or the last thing before it and the rest of the way. */
+function find(
+  placed: PlacedNode,
+  field: string,
+): { readonly node: Node | null; readonly offset: number; readonly rest: string } {
   let node: Node | null = placed.node;
   let offset = startOf(placed.node) ?? 0;
   let rest = field;
@@ -56,7 +70,7 @@ export function offsetOf(placed: PlacedNode, field: string): number {
     node = step.node;
     rest = step.rest;
   }
-  return offset;
+  return { node, offset, rest };
 }
 
 /** The node at `field`, or null. */

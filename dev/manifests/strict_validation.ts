@@ -1,11 +1,12 @@
 /**
  * What `kubectl apply` refuses by strict validation, and the controller would read past. In: an
- * object as it was written. Out: a problem for each unknown field, each value of a map of strings
- * that is no string, and two classes that differ. The object is read as before.
+ * object as it was written. Out: a problem for each unknown field, each value of another type than its
+ * field has, and two classes that differ. The object is read as before.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#setting-the-field-validation-level
  */
 import type { ObjectRef, Problem } from "../../shared/problem.ts";
 import { type FieldScope, fieldsOf, fieldSuggestion, typeOf } from "./field_suggestion.ts";
+import { GATEWAY_VERSIONS } from "./kinds.ts";
 
 const CLASS_ANNOTATION = "kubernetes.io/ingress.class";
 
@@ -15,21 +16,36 @@ const MAX_SHOWN = 60;
 /** Of one object: the place of each takes a search, so that 20,000 would take most of a minute. */
 const MAX_PROBLEMS = 50;
 
-/** `apiVersion` and `kind` are what the object is read as; `value` is what was written. */
+export interface StrictProblem extends Problem {
+  /** Of an unknown field, the one that was meant; null where that is not known. */
+  readonly meant?: string | null;
+}
+
+/**
+ * `apiVersion` and `kind` are what the object is read as; `value` is what was written.
+ *
+ * @param sourceOf The text of a field's value in the file, such as `on` for true; null for none.
+ */
 export function strictProblems(
   apiVersion: string,
   object: ObjectRef,
   value: Readonly<Record<string, unknown>>,
-): Problem[] {
+  sourceOf: (field: string) => string | null = () => null,
+): StrictProblem[] {
   const type = typeOf(apiVersion, object.kind);
   if (type === null) return [];
-  const problems: Problem[] = [];
+  const problems: StrictProblem[] = [];
   checkFields({ type, path: "", value, outer: null }, object, problems);
   if (object.kind === "Ingress") checkClass(object, value, problems);
-  return problems;
+  // Numbers and booleans have other forms than that of JavaScript.
+  return problems.map((problem) => {
+    const [, quoted] = /^Quote the value: (".*")$/.exec(problem.remedy) ?? [];
+    const source = quoted === undefined ? null : sourceOf(problem.field);
+    return source === null ? problem : { ...problem, remedy: `Quote the value: ${quote(source)}` };
+  });
 }
 
-function checkFields(scope: FieldScope, object: ObjectRef, problems: Problem[]): void {
+function checkFields(scope: FieldScope, object: ObjectRef, problems: StrictProblem[]): void {
   const fields = fieldsOf(scope.type);
   for (const [key, child] of Object.entries(scope.value)) {
     if (problems.length >= MAX_PROBLEMS) return;
@@ -37,8 +53,46 @@ function checkFields(scope: FieldScope, object: ObjectRef, problems: Problem[]):
     const path = fieldPath(scope.path, key);
     if (shape === undefined) problems.push(unknownField(scope, key, path, object));
     else if (shape === "map") checkStrings(path, child, object, problems);
-    else if (shape !== "") checkNested(scope, shape, path, child, object, problems);
+    else if (shape === "list") checkList(path, child, object, problems);
+    else if (/^[A-Z]/.test(shape)) checkNested(scope, shape, path, child, object, problems);
+    else if (shape !== "") checkScalar(shape, path, child, object, problems);
   }
+}
+
+/** `port: "80"`. The API server reads null as a field that is not there. */
+function checkScalar(
+  shape: string,
+  path: string,
+  value: unknown,
+  object: ObjectRef,
+  problems: StrictProblem[],
+): void {
+  const type = typeName(value);
+  if (value === null || shape.split(" or ").includes(type)) return;
+  // Values of data and of headers may be secret.
+  const isOpen = path.startsWith("spec.") && !path.endsWith(".value");
+  const text = isOpen && type !== "list" && type !== "map" ? String(value) : null;
+  problems.push({
+    object,
+    field: path,
+    reason: "ValueTypeWrong",
+    message: `the value is a ${type}, not a ${shape}, so kubectl apply refuses it`,
+    remedy: shape === "string" && type !== "list" && type !== "map"
+      ? `Quote the value${text === null ? "" : `: ${quote(text)}`}`
+      : text !== null && isUnquoted(shape, text)
+      ? `Write ${text} without quotes`
+      : `Write a ${shape}`,
+    severity: "error",
+  });
+}
+
+/** Whether a quoted text would be of the type without its quotes. */
+function isUnquoted(shape: string, text: string): boolean {
+  return shape === "number" ? /^\d{1,15}$/.test(text) : /^(?:true|false)$/.test(text);
+}
+
+function typeName(value: unknown): string {
+  return Array.isArray(value) ? "list" : typeof value === "object" ? "map" : typeof value;
 }
 
 function checkNested(
@@ -47,13 +101,17 @@ function checkNested(
   path: string,
   child: unknown,
   object: ObjectRef,
-  problems: Problem[],
+  problems: StrictProblem[],
 ): void {
   if (!shape.endsWith("[]")) {
     if (isRecord(child)) checkFields({ type: shape, path, value: child, outer }, object, problems);
+    else if (child !== null) problems.push(wrongContainer("map", path, child, object));
     return;
   }
-  if (!Array.isArray(child)) return;
+  if (!Array.isArray(child)) {
+    if (child !== null) problems.push(wrongContainer("list", path, child, object));
+    return;
+  }
   const type = shape.slice(0, -"[]".length);
   for (const [index, item] of child.entries()) {
     if (!isRecord(item)) continue;
@@ -61,24 +119,73 @@ function checkNested(
   }
 }
 
-function unknownField(scope: FieldScope, key: string, path: string, object: ObjectRef): Problem {
+/** `hosts: app.test`. */
+function checkList(
+  path: string,
+  value: unknown,
+  object: ObjectRef,
+  problems: StrictProblem[],
+): void {
+  if (value === null || Array.isArray(value)) return;
+  problems.push(wrongContainer("list", path, value, object));
+}
+
+function wrongContainer(
+  wanted: "map" | "list",
+  path: string,
+  value: unknown,
+  object: ObjectRef,
+): Problem {
   return {
     object,
     field: path,
-    reason: "FieldUnknown",
-    message: `unknown field ${quote(key)}, which kubectl apply refuses; it has no effect`,
-    remedy: fieldSuggestion(scope, key) ?? "Remove it",
+    reason: "ValueTypeWrong",
+    message: `the value is a ${typeName(value)}, not a ${wanted}, so kubectl apply refuses it`,
+    remedy: wanted === "list"
+      ? "Write a list: a line for each item, that begins with - and a space"
+      : "Write a map: a line for each field, indented, with a colon and a space after its name",
     severity: "error",
   };
 }
 
+function unknownField(
+  scope: FieldScope,
+  key: string,
+  path: string,
+  object: ObjectRef,
+): StrictProblem {
+  const suggestion = fieldSuggestion(scope, key);
+  const effect = isOfGatewayApi(object.kind)
+    ? "what it is in is not served as written"
+    : "it has no effect";
+  return {
+    object,
+    field: path,
+    reason: "FieldUnknown",
+    message: `unknown field ${quote(key)}, which kubectl apply refuses; ${effect}`,
+    remedy: suggestion?.remedy ?? "Remove it",
+    severity: "error",
+    meant: suggestion?.meant ?? null,
+  };
+}
+
+/** Their translation rejects what it does not know. */
+function isOfGatewayApi(kind: string): boolean {
+  return Object.hasOwn(GATEWAY_VERSIONS, kind);
+}
+
 /** Labels, annotations, selectors and data of Secrets. The API server reads null as "". */
-function checkStrings(path: string, map: unknown, object: ObjectRef, problems: Problem[]): void {
+function checkStrings(
+  path: string,
+  map: unknown,
+  object: ObjectRef,
+  problems: StrictProblem[],
+): void {
   if (!isRecord(map)) return;
   for (const [key, value] of Object.entries(map)) {
     if (problems.length >= MAX_PROBLEMS) return;
     if (typeof value === "string" || value === null) continue;
-    const kind = Array.isArray(value) ? "list" : typeof value === "object" ? "map" : typeof value;
+    const kind = typeName(value);
     const scalar = kind !== "list" && kind !== "map";
     // Values elsewhere may be secret.
     const shown = scalar && path.startsWith("metadata.") ? `: ${quote(String(value))}` : "";
@@ -97,7 +204,7 @@ function checkStrings(path: string, map: unknown, object: ObjectRef, problems: P
 function checkClass(
   object: ObjectRef,
   value: Readonly<Record<string, unknown>>,
-  problems: Problem[],
+  problems: StrictProblem[],
 ): void {
   const spec = isRecord(value.spec) ? value.spec : {};
   const metadata = isRecord(value.metadata) ? value.metadata : {};

@@ -2,6 +2,7 @@
  * The golden case of lint. In: `lint/folder`. Out: the text of each format, and of the same with the
  * ConfigMap and an accepted annotation. Files are named as from the root of the repository.
  */
+import { PLAIN } from "../../cli/terminal/problem_text.ts";
 import { inputOf, lint } from "../../cli/lint/lint.ts";
 import type { LintResult } from "../../cli/lint/finding.ts";
 import { FORMATS, type LintOptions } from "../../cli/lint/options.ts";
@@ -9,6 +10,7 @@ import { OUTPUTS } from "../../cli/lint/main.ts";
 import { findConfigMap } from "../../cli/lint/cluster_findings.ts";
 import { parseManifestFile } from "../../dev/manifests/file.ts";
 import { Manifests } from "../../dev/manifests/manifests.ts";
+import type { Position } from "../../dev/manifests/position.ts";
 
 const FOLDER = new URL("lint/folder/", import.meta.url);
 
@@ -31,15 +33,19 @@ export function lintTexts(
   options: Partial<LintOptions> = {},
   configMap: string | null = null,
 ): LintResult {
-  const manifests = new Manifests(
-    Object.entries(files).map(([file, text]) => parseManifestFile(file, text)),
-  );
+  const manifests = manifestsOf(files);
   const objects = manifests.files.flatMap((file) => file.objects);
   return lint(
     inputOf(manifests),
     configMap === null ? null : findConfigMap(objects, configMap),
     { ...LINT_DEFAULTS, ...options },
     () => NOW,
+  );
+}
+
+function manifestsOf(files: Readonly<Record<string, string>>): Manifests {
+  return new Manifests(
+    Object.entries(files).map(([file, text]) => parseManifestFile(file, text)),
   );
 }
 
@@ -59,9 +65,11 @@ export function lintOutputs(): readonly (readonly [file: URL, text: string])[] {
     { acceptUnsupported: ["limit-rps", "enable-modsecurity"] },
     "ingress-nginx/ingress-nginx-controller",
   );
+  const manifests = manifestsOf(files);
+  const terminal = { ...PLAIN, excerptAt: (at: Position) => manifests.excerptAt(at) };
   return [
-    ...FORMATS.map((format) => [fileOf(format), OUTPUTS[format](plain)] as const),
-    [fileOf("text-accepted"), OUTPUTS.text(accepted)] as const,
+    ...FORMATS.map((format) => [fileOf(format), OUTPUTS[format](plain, terminal)] as const),
+    [fileOf("text-accepted"), OUTPUTS.text(accepted, terminal)] as const,
   ];
 }
 

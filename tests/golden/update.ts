@@ -1,5 +1,5 @@
 /**
- * Writes the golden files of lint, explain and diff, of `translate` and of Gateway API anew: a `NAME.out.yaml` for each
+ * Writes the golden files of lint, problems, explain and diff, of `translate` and of Gateway API anew: a `NAME.out.yaml` for each
  * `NAME.in.yaml` of `translate/` and `gateway/`, and none besides. Read the difference before you commit it: it is the change of behaviour.
  */
 import {
@@ -20,6 +20,7 @@ import {
 } from "./gateway_case.ts";
 import { diffOutputs, explainOutputs } from "./explain_case.ts";
 import { lintOutputs } from "./lint_case.ts";
+import { problemOutputs } from "./problem_case.ts";
 import { taskOptions } from "../../tools/task_options.ts";
 
 taskOptions(
@@ -41,7 +42,15 @@ const cases = [
   ),
 ];
 let changed = 0;
-for (const [file, text] of [...cases, ...lintOutputs(), ...explainOutputs(), ...diffOutputs()]) {
+for (
+  const [file, text] of [
+    ...cases,
+    ...lintOutputs(),
+    ...problemOutputs(),
+    ...explainOutputs(),
+    ...diffOutputs(),
+  ]
+) {
   if (textOf(file) === text) continue;
   Deno.writeTextFileSync(file, text);
   console.log(`written: ${fileName(file)}`);

@@ -139,10 +139,10 @@ Deno.test("a folder with errors is served as far as it is valid", async () => {
     await withDev([folder], async ({ http, output }) => {
       for (
         const line of [
-          /broken\.yaml:1:\d+ {2}error\n/,
-          /host\.yaml:7:7 {2}error {2}Ingress default\/bad {2}spec\.rules\[0\]\.host\n/,
-          /nginx\.yaml:5:3 {2}warning {2}Ingress default\/nginx {2}spec\.ingressClassName\n {4}not served: class nginx\n {4}→ add --nginx-class nginx\n/,
-          /web\.yaml:2:1 {2}warning {2}Deployment default\/web {2}kind\n/,
+          /error {2}NotParsable {2}\S*broken\.yaml:1:7\n/,
+          /\nIngress default\/bad\n {2}error {2}HostInvalid {2}\S*host\.yaml:7:7 {2}spec\.rules\[0\]\.host\n/,
+          /warning {2}ClassNotServed {2}\S*nginx\.yaml:5:3 {2}spec\.ingressClassName\n(?: {4}.*\n){2} {4}not served: class nginx\n {4}→ add --nginx-class nginx\n/,
+          /1 info with nothing to do: 1 KindIgnored \(--verbose lists them\)\n/,
         ]
       ) await output.match(line);
       for (const name of ["good", "without"]) {

@@ -23,6 +23,8 @@ export const HTTP2_SAMPLE_ENDPOINTS = [
 export interface PlanInput extends Partial<Omit<PlanOptions, "mappings">> {
   /** As after `--map`. */
   readonly map?: readonly string[];
+  /** The time; `NOW` where it is missing. */
+  readonly now?: string;
 }
 
 export const NOW = "2030-01-01T00:00:00Z";
@@ -52,10 +54,14 @@ export function planOptions(input: PlanInput = {}): PlanOptions {
 }
 
 export function planFor(files: Readonly<Record<string, string>>, input: PlanInput = {}): Plan {
-  const clock = new ManualClock(NOW);
+  return planOf(readTexts(files), input);
+}
+
+export function planOf(manifests: Manifests, input: PlanInput = {}): Plan {
+  const clock = new ManualClock(input.now ?? NOW);
   const samples: SampleEndpoints = (_namespace, _name, version) =>
     version === "HTTP/2" ? HTTP2_SAMPLE_ENDPOINTS : SAMPLE_ENDPOINTS;
-  return makePlan(readTexts(files), planOptions(input), samples, null, () => clock.now());
+  return makePlan(manifests, planOptions(input), samples, null, () => clock.now());
 }
 
 /** `file:line  object  field  reason` of each problem. */

@@ -153,7 +153,7 @@ Deno.test("the task lints a folder, with short and long flags", async () => {
   assert.equal(JSON.parse(out).totals.same, 1);
   const folder = await run("tests/golden/lint/folder", "--output=text");
   assert.equal(folder.code, 2);
-  assert.match(folder.out, /6-broken\.yaml:4:1/);
+  assert.match(folder.out, /6-broken\.yaml:3:12/);
   const opens = await run(
     "tests/golden/lint/folder/3-breaks.yaml",
     "tests/golden/lint/folder/4-opens.yaml",

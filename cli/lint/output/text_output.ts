@@ -1,21 +1,45 @@
 /** Lint for a terminal. In: a result. Out: text, without control characters of the manifests. */
-import { formatPosition } from "../../../dev/manifests/position.ts";
+import type { Excerpt } from "../../../dev/manifests/excerpt.ts";
+import { formatPosition, type Position } from "../../../dev/manifests/position.ts";
 import { printable } from "../../../dev/terminal_text.ts";
-import { type Finding, type InputProblem, type LintResult, totalsText } from "../finding.ts";
+import type { Severity } from "../../../shared/problem.ts";
+import { entryLines, PLAIN, type Surface } from "../../terminal/problem_text.ts";
+import {
+  type Finding,
+  type InputProblem,
+  type LintResult,
+  totalsText,
+  type Verdict,
+} from "../finding.ts";
+
+export interface LintTerminal extends Surface {
+  /** The line of a place; null for one that must not be shown. */
+  readonly excerptAt: (at: Position) => Excerpt | null;
+}
+
+const NO_TERMINAL: LintTerminal = { ...PLAIN, excerptAt: () => null };
+
+const SEVERITIES: Readonly<Record<Verdict, Severity>> = {
+  OPENS: "error",
+  BREAKS: "error",
+  DIFFERS: "warning",
+  SAME: "info",
+};
 
 /** Findings that say nothing but "as in ingress-nginx" are left out. */
-export function textOutput(result: LintResult): string {
+export function textOutput(result: LintResult, terminal: LintTerminal = NO_TERMINAL): string {
   const { ingresses, cluster, gatewayApi, unreadable, notChecked, always } = result;
+  const linesOf = (finding: Finding) => findingLines(finding, terminal);
   const sections = [
-    ...section("Not readable", unreadable.flatMap(problemLines)),
-    ...section("The installation of ingress-nginx", cluster.flatMap(findingLines)),
+    ...section("Not readable", unreadable.flatMap((one) => problemLines(one, "error", terminal))),
+    ...section("The installation of ingress-nginx", cluster.flatMap(linesOf)),
     ...[...ingresses, ...gatewayApi].map(({ verdict, name, at, findings }) =>
       [
         `${verdict.padEnd(7)}  ${printable(name)}${at === null ? "" : `  ${formatPosition(at)}`}`,
-        ...findings.flatMap(findingLines),
+        ...findings.flatMap(linesOf),
       ].join("\n")
     ),
-    ...section("Not checked", notChecked.flatMap(problemLines)),
+    ...section("Not checked", notChecked.flatMap((one) => problemLines(one, "info", terminal))),
     ...section("For all Ingresses, and in no verdict", always.map((text) => `  ${text}`)),
     totalsText(result),
   ];
@@ -27,29 +51,40 @@ function section(title: string, lines: readonly string[]): string[] {
 }
 
 function findingLines(
-  { verdict, effect, difference, remedy, field, at, lines }: Finding,
+  { verdict, rule, effect, difference, remedy, field, at, lines }: Finding,
+  terminal: LintTerminal,
 ): string[] {
   if (difference === null && remedy === null) return [];
   return [
-    `  ${verdict.padEnd(7)}  ${place(at, field)}`,
-    `    ${printable(effect)}`,
-    ...(difference === null ? [] : [`    ${printable(difference)}`]),
-    ...(remedy === null ? [] : [`    → ${printable(remedy)}`]),
+    ...entryLines({
+      severity: SEVERITIES[verdict],
+      label: verdict.padEnd(7),
+      code: rule,
+      places: [placeOf(at, field, terminal)],
+      texts: difference === null ? [effect] : [effect, difference],
+      remedy,
+    }, terminal),
     ...(lines ?? []).map(({ line, directive, remedy }) =>
       `    line ${line} of the snippet, ${directive}: ${remedy}`
     ),
   ];
 }
 
-function problemLines({ message, remedy, at }: InputProblem): string[] {
-  return [
-    ...(at === null ? [] : [`  ${place(at, "")}`]),
-    `    ${printable(message)}`,
-    `    → ${printable(remedy)}`,
-  ];
+function problemLines(
+  { message, remedy, at }: InputProblem,
+  severity: Severity,
+  terminal: LintTerminal,
+): string[] {
+  const place = at === null ? [] : [placeOf(at, "", terminal)];
+  return entryLines(
+    { severity, label: "", code: "", places: place, texts: [message], remedy },
+    terminal,
+  );
 }
 
 /** Of a cluster's objects the field, as they stand in no file. */
-function place(at: Finding["at"], field: string): string {
-  return printable(at === null ? field : formatPosition(at));
+function placeOf(at: Finding["at"], field: string, { excerptAt }: LintTerminal) {
+  return at === null
+    ? { text: field, excerpt: null }
+    : { text: formatPosition(at), excerpt: excerptAt(at) };
 }

@@ -52,7 +52,7 @@ export function attach(
   if (named.length === 0) {
     return notAccepted(
       "NoMatchingParent",
-      `${label} has no listener ${showSection(parent)}. Write the name and port of one.`,
+      `${label} has no listener${showSection(parent)}. Write the name and port of one.`,
     );
   }
   const open = named.filter((listener) => allows(listener, gateway, route, namespaces));
@@ -78,7 +78,7 @@ function notAccepted(reason: string, message: string): Attachment {
 
 function showSection({ sectionName, port }: ParentRef): string {
   const parts = [sectionName ?? [], port === null ? [] : `on port ${port}`].flat();
-  return parts.join(" ");
+  return parts.map((part) => ` ${part}`).join("");
 }
 
 function allows(

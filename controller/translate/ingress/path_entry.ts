@@ -58,7 +58,9 @@ export function readPathEntry(
     readMatch(entry, type ?? "Prefix", field, profile, list.about(identity.ref))
   );
   if (written === null || host === null) {
-    problems.forEach(({ field, severity, ...text }) => report[severity](field, text));
+    problems.forEach(({ field, severity, ...text }) =>
+      severity === "error" ? report.error(field, text) : report.warning(field, text)
+    );
   }
   if (type === null) {
     report.error(`${field}.pathType`, {

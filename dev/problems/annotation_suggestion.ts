@@ -1,0 +1,49 @@
+/**
+ * The annotation that somebody meant. In: a name that nothing has, or that its kind does not have. Out: the
+ * remedy. The controller does not search: a tenant could write thousands of names.
+ */
+import {
+  ACCEPT_ANNOTATION,
+  SERVICE_ANNOTATIONS,
+} from "../../controller/translate/annotations/own_annotations.ts";
+import {
+  PROFILE_ANNOTATION,
+  SHARE_ANNOTATION,
+  STATUS_ANNOTATION,
+} from "../../controller/translate/annotations/own_annotation_names.ts";
+import { BY_NAME } from "../../controller/translate/annotations/nginx/table.ts";
+import { HOSTS_ANNOTATION } from "../../controller/translate/hosts/namespace_facts.ts";
+import { nearestName } from "../../shared/nearest_name.ts";
+import { ENDPOINT_ANNOTATION } from "../local_endpoints.ts";
+
+/** Annotations of ours, by the kind that has them. */
+export const OWN_ANNOTATIONS: Readonly<Record<string, readonly string[]>> = {
+  Ingress: [ACCEPT_ANNOTATION, SHARE_ANNOTATION],
+  Service: [...SERVICE_ANNOTATIONS, ENDPOINT_ANNOTATION],
+  IngressClass: [PROFILE_ANNOTATION, STATUS_ANNOTATION],
+  Namespace: [HOSTS_ANNOTATION],
+};
+
+/** What to do about a name, without the prefix, that ingress-nginx does not document. */
+export function nginxRemedy(name: string): string {
+  const meant = nearestName(name, BY_NAME.keys());
+  return meant === null ? "Remove the annotation" : `Write "${meant}" if you mean that`;
+}
+
+/** What to do about an annotation of ours that is on an object of a kind that does not have it. */
+export function ownRemedy(kind: string, name: string): string {
+  const kinds = Object.keys(OWN_ANNOTATIONS);
+  const home = kinds.find((each) => OWN_ANNOTATIONS[each].includes(name));
+  if (home !== undefined) return writeOn(home, kind, "it");
+  const meant = nearestName(name, OWN_ANNOTATIONS[kind] ?? []) ??
+    nearestName(name, kinds.flatMap((each) => OWN_ANNOTATIONS[each]));
+  if (meant === null) return "Remove the annotation, or use a name from docs/annotations.md";
+  return writeOn(kinds.find((each) => OWN_ANNOTATIONS[each].includes(meant))!, kind, `"${meant}"`);
+}
+
+function writeOn(home: string, kind: string, what: string): string {
+  if (home === kind) return `Write ${what}`;
+  return home === "Service" && kind === "Ingress"
+    ? `Write ${what} on the Service that the Ingress names`
+    : `Write ${what} on the ${home}`;
+}

@@ -1,0 +1,46 @@
+/** Mistakes with Gateway API. In: nothing. Out: a table. */
+import { type BrokenInput, changed, GATEWAY, ROUTE, SERVICE } from "./input.ts";
+
+function ofGateway(name: string, from: string | RegExp, to: string): BrokenInput {
+  return input(name, changed(GATEWAY, from, to), ROUTE);
+}
+
+function ofRoute(name: string, from: string | RegExp, to: string): BrokenInput {
+  return input(name, GATEWAY, changed(ROUTE, from, to));
+}
+
+function input(name: string, gateway: string, route: string): BrokenInput {
+  return { name, files: { "gateway.yaml": gateway, "route.yaml": route, "svc.yaml": SERVICE } };
+}
+
+export const GATEWAY_API: readonly BrokenInput[] = [
+  ofGateway("a misspelt GatewayClass", "gatewayClassName: pingress", "gatewayClassName: pingres"),
+  ofGateway("a listener of TCP", "protocol: HTTP", "protocol: TCP"),
+  ofGateway(
+    "a listener without a certificate",
+    "protocol: HTTP",
+    "protocol: HTTPS\n      tls: { certificateRefs: [{ name: web-tls }] }",
+  ),
+  ofGateway(
+    "two listeners with one hostname",
+    /( {4}- name: http\n)([^]*)$/,
+    "$1$2    - name: other\n$2",
+  ),
+  ofGateway("a misspelt kind of Gateway", "kind: Gateway", "kind: Gatway"),
+  ofGateway("a misspelt field of a Gateway", "listeners:", "listener:"),
+  ofRoute("a Gateway that does not exist", "- name: web\n  hostnames", "- name: gone\n  hostnames"),
+  ofRoute(
+    "a listener that does not exist",
+    "- name: web\n  hostnames",
+    "- name: web\n      sectionName: https\n  hostnames",
+  ),
+  ofRoute("a route without a Gateway", / {2}parentRefs:\n.*\n/, ""),
+  ofRoute(
+    "a Service that does not exist",
+    "- name: web\n          port",
+    "- name: shop\n          port",
+  ),
+  ofRoute("a port that the Service does not have", "port: 80", "port: 81"),
+  ofRoute("a misspelt field of a route", "backendRefs", "backendRef"),
+  ofRoute("hostnames that are a text", "[app.example.com]", "app.example.com"),
+];
