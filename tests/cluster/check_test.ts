@@ -123,6 +123,15 @@ clusterTest(
       match(table, /\nproxy-1 +\S+ +yes +in sync +\d/);
     });
 
+    await context.step("status --watch shows an Ingress that comes and one that goes", async () => {
+      await using watching = await scene.watch(["status", "-n", app, "-w"]);
+      await watching.until((text) => text.includes("web.example.com"));
+      await scene.scene.ingress("late");
+      await watching.until((text) => text.includes("late.example.com"));
+      await scene.scene.remove("Ingress", "late");
+      await watching.until((text) => !text.slice(text.lastIndexOf("NAME ")).includes("late"));
+    });
+
     await context.step(
       "a user without a right is told which, and the rest is checked",
       async () => {

@@ -260,6 +260,16 @@ export class CheckedScene {
     ]);
   }
 
+  /** Starts the task's own command, which goes on. */
+  async watch(command: readonly string[]): Promise<WatchingCommand> {
+    return new WatchingCommand([
+      ...await pingressCommand(),
+      ...command,
+      `--kubeconfig=${this.kubeconfig}`,
+      `--system-namespace=${this.system}`,
+    ]);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all([
       ...this.proxies.values().map((proxy) => proxy[Symbol.asyncDispose]()),
@@ -290,15 +300,58 @@ export async function runPingress(
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
 ): Promise<CommandOutput> {
-  const { tasks } = JSON.parse(await Deno.readTextFile(join(ROOT, "deno.json")));
-  const command: string[] = tasks.pingress.command.split(" ").slice(1);
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: [...command, ...args],
+    args: [...await pingressCommand(), ...args],
     cwd: ROOT,
     env: { NO_COLOR: "1", ...environment },
   }).output();
   const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
   return { code, out: decode(stdout), err: decode(stderr) };
+}
+
+async function pingressCommand(): Promise<readonly string[]> {
+  const { tasks } = JSON.parse(await Deno.readTextFile(join(ROOT, "deno.json")));
+  return tasks.pingress.command.split(" ").slice(1);
+}
+
+/** A command that shows changes until it is stopped. */
+export class WatchingCommand {
+  #text = "";
+  readonly #child: Deno.ChildProcess;
+  readonly #reading: Promise<void>;
+
+  constructor(args: readonly string[]) {
+    this.#child = new Deno.Command(Deno.execPath(), {
+      args: [...args],
+      cwd: ROOT,
+      env: { NO_COLOR: "1" },
+      stdin: "null",
+      stdout: "piped",
+      stderr: "inherit",
+    }).spawn();
+    this.#reading = this.#read();
+  }
+
+  /** Waits until all that it has written is so. */
+  async until(holds: (text: string) => boolean): Promise<void> {
+    try {
+      await eventually("change", () => holds(this.#text));
+    } catch (error) {
+      throw new Error(`It has shown:\n${this.#text}`, { cause: error });
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#child.kill("SIGKILL");
+    await this.#child.status;
+    await this.#reading;
+  }
+
+  async #read(): Promise<void> {
+    for await (const part of this.#child.stdout.pipeThrough(new TextDecoderStream())) {
+      this.#text += part;
+    }
+  }
 }
 
 async function adminPort(controller: ControllerProcess): Promise<number> {
