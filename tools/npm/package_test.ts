@@ -83,16 +83,23 @@ packageTest("its commands run, with their exit codes", async ({ folder, bin, env
   }
 });
 
-packageTest("its threads start: lint reaches for a cluster", async ({ folder, bin, env }) => {
+packageTest("its threads start: commands reach for a cluster", async ({ folder, bin, env }) => {
   const kubeconfig = join(folder, "kubeconfig");
   await Deno.writeTextFile(kubeconfig, kubeconfigOf(`https://127.0.0.1:${refusingPort()}`));
-  const { code, stderr } = await runCommand("node", [
-    bin,
-    ...["lint", "--context=a", `--kubeconfig=${kubeconfig}`],
-  ], { cwd: folder, env });
-  assert.equal(code, 2);
-  assert.match(stderr, /refused/i);
-  assert.doesNotMatch(stderr, /permission|Module not found|NotCapable/i);
+  for (
+    const [command, code] of [
+      ["lint", 2],
+      ["check", 1],
+      ["status", 2],
+    ] as const
+  ) {
+    const args = [bin, command, "--context=a", `--kubeconfig=${kubeconfig}`];
+    const answer = await runCommand("node", args, { cwd: folder, env });
+    const said = answer.stdout + answer.stderr;
+    assert.equal(answer.code, code, said);
+    assert.match(said, /refused/i);
+    assert.doesNotMatch(said, /permission|Module not found|NotCapable/i);
+  }
 });
 
 packageTest(
