@@ -131,7 +131,10 @@ async function readVersion(cluster: Cluster): Promise<Reading<string>> {
     ok: false,
     code: error.code,
     unread: {
-      message: message.replace("cannot get version", `${cluster.server} cannot be used`),
+      message: message.replace(
+        "cannot get version",
+        `the API server at ${cluster.server} cannot be used`,
+      ),
       remedy,
     },
   };
