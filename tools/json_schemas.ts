@@ -3,14 +3,18 @@
  * `docs/schemas`.
  */
 import type { TSchema } from "typebox";
+import { CHECK_JSON } from "../cli/check/check_schema.ts";
 import { DIFF_JSON } from "../cli/diff/diff_schema.ts";
 import { EXPLAIN_JSON } from "../cli/explain/explanation_schema.ts";
+import { STATUS_JSON } from "../cli/status/status_schema.ts";
 
 const DIALECT = "https://json-schema.org/draft/2020-12/schema";
 
 const SCHEMAS: Readonly<Record<string, TSchema>> = {
+  check: CHECK_JSON,
   diff: DIFF_JSON,
   explain: EXPLAIN_JSON,
+  status: STATUS_JSON,
 };
 
 /** The file of each command, relative to the repository, with its text. */
