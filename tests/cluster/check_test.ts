@@ -58,6 +58,12 @@ async function shown(
   return { code, ...JSON.parse(out) };
 }
 
+const READS_ROLES = {
+  apiGroups: ["rbac.authorization.k8s.io"],
+  resources: ["clusterroles", "clusterrolebindings", "roles", "rolebindings"],
+  verbs: ["get", "list"],
+};
+
 /** `level id: message`, of what is neither fine nor skipped. */
 function findings({ groups }: CheckJson): readonly string[] {
   return groups.flatMap(({ results }) =>
@@ -165,6 +171,25 @@ clusterTest(
       equal(code, 2);
       equal((await shown(scene, kubeconfig)).code, 2);
     });
+
+    await context.step(
+      "where reviews are denied, the controller's rights are read from roles",
+      async () => {
+        const kubeconfig = await scene.userKubeconfig("auditor", (role) => ({
+          ...role,
+          rules: [
+            ...role.rules.filter(({ resources }) => !resources.includes("subjectaccessreviews")),
+            ...(role.kind === "ClusterRole" ? [READS_ROLES] : []),
+          ],
+        }));
+        await eventually("rights of roles", async () => {
+          const { groups } = await checked(scene, kubeconfig);
+          return groups.flatMap(({ results }) => results).some(({ id, level }) =>
+            id === "controller-rights" && level === "ok"
+          );
+        });
+      },
+    );
 
     await context.step("a missing Secret", async () => {
       await scene.scene.ingress("secure", {
