@@ -1,22 +1,35 @@
 /** Lines that fit a width. In: text in one line. Out: its words on as many lines as they need. */
+import { stripVTControlCharacters } from "node:util";
 
 export interface Wrapping {
   /** Before each line, and a part of its width. */
   readonly indent: string;
-  /** Characters a line; a longer word has a line of its own. */
+  /** Characters a line, colours aside; a longer word has a line of its own. */
   readonly width: number;
 }
 
-/** At least one line. */
+/** At least one line. Several spaces stay between words of one line. */
 export function wrapText(text: string, { indent, width }: Wrapping): string[] {
   const lines: string[] = [];
   let line = indent;
+  let length = indent.length;
+  let gap = "";
   for (const word of text.split(" ")) {
-    if (line.length + word.length + 1 > width && line !== indent) {
-      lines.push(line);
-      line = indent;
+    if (word === "") {
+      gap += " ";
+      continue;
     }
-    line += line === indent ? word : ` ${word}`;
+    const visible = stripVTControlCharacters(word).length;
+    const isFirst = line === indent;
+    if (!isFirst && length + gap.length + visible > width) {
+      lines.push(line);
+      line = indent + word;
+      length = indent.length + visible;
+    } else {
+      line += isFirst ? word : gap + word;
+      length += (isFirst ? 0 : gap.length) + visible;
+    }
+    gap = " ";
   }
   lines.push(line);
   return lines;

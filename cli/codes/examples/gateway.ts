@@ -41,6 +41,9 @@ export const GATEWAY_EXAMPLES: Readonly<Record<string, string>> = {
     "    - { name: b, port: 443, protocol: HTTPS, tls: … }",
   ].join("\n"),
   PortUnavailable: "More listeners than `--listen-range` has ports.",
+  HostnameNotOwned:
+    "With `address: shared`, an HTTPRoute of namespace `b` names `app.example.com`, " +
+    "which an Ingress of namespace `a` has.",
   UnsupportedValue: [
     "spec:",
     "  rules:",
