@@ -11,9 +11,41 @@ Deno.test("README.md fits two screens", () => {
 
 Deno.test("README.md has the first commands of a newcomer", () => {
   const config = JSON.parse(Deno.readTextFileSync(join(ROOT, "deno.json")));
-  for (const task of ["dev", "test"]) {
+  for (const [task, command] of [["dev", "-c quickstart.json dev"], ["test", "test"]]) {
     assert.ok(config.tasks[task] !== undefined);
-    assert.ok(README.includes(`npx -y deno@2.9 task ${task} `), task);
+    assert.ok(README.includes(`npx -y deno@2.9 task ${command} `), task);
+  }
+});
+
+Deno.test("quickstart.json has tasks of deno.json, word for word", () => {
+  const read = (file: string) => JSON.parse(Deno.readTextFileSync(join(ROOT, file)));
+  const { lock, tasks, ...others } = read("quickstart.json");
+  const all = read("deno.json").tasks;
+  for (const [name, task] of Object.entries<{ command: string }>(tasks)) {
+    assert.deepEqual(task, all[name]);
+    // Else it downloads all packages of the lock file.
+    assert.match(task.command, /^deno run .*--unstable-npm-lazy-caching /);
+  }
+  // With imports or a lock file of its own, Deno downloads packages before it runs a task.
+  assert.deepEqual([Object.keys(tasks), lock, others], [["dev", "explain", "lint"], false, {}]);
+});
+
+Deno.test("deno task dev and explain need few packages: none of the controller, tests or benchmarks", async () => {
+  for (const file of ["dev/main.ts", "dev/explain.ts"]) {
+    const { stdout } = await new Deno.Command(Deno.execPath(), {
+      args: ["info", "--json", join(ROOT, file)],
+      cwd: ROOT,
+    }).output();
+    const { modules }: { modules: readonly { specifier: string }[] } = JSON.parse(
+      new TextDecoder().decode(stdout),
+    );
+    const packages = modules.flatMap(({ specifier }) =>
+      /^npm:\/((?:@[^/]+\/)?[^@/]+)/.exec(specifier)?.[1] ?? []
+    );
+    assert.ok(packages.includes("yaml"), file);
+    for (const other of ["@kubernetes/client-node", "echarts", "oidc-provider", "@grpc/grpc-js"]) {
+      assert.ok(!packages.includes(other), `${file} needs ${other}`);
+    }
   }
 });
 

@@ -29,3 +29,13 @@ for (const [name, { command }] of Object.entries<{ command: string }>(tasks)) {
     }
   });
 }
+
+Deno.test("the README's command for a fresh machine starts deno task dev", async () => {
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["task", "-q", "-c", "quickstart.json", "dev", "--help"],
+    cwd: ROOT,
+    env: { NO_COLOR: "1" },
+  }).output();
+  equal(code, 0, new TextDecoder().decode(stderr));
+  match(new TextDecoder().decode(stdout), /\n\nUsage: deno task dev /);
+});
