@@ -21,6 +21,16 @@ import { deltaLine, wholeLine } from "../shared/stream/change.ts";
 import { Content } from "../shared/stream/content.ts";
 import { readUpdate } from "../shared/stream/messages.ts";
 import { ReceivedContent } from "../shared/stream/received.ts";
+import { taskOptions } from "../tools/task_options.ts";
+
+taskOptions(
+  {
+    name: "deno task bench:delta",
+    summary: "Measures what one change costs a proxy with 10,000 routes.",
+  },
+  {},
+  Deno.args,
+);
 
 const ROUTES = 10_000;
 const RUNS = 9;

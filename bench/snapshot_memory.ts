@@ -8,6 +8,16 @@ import type { Snapshot } from "../shared/snapshot/types.ts";
 import { snapshotOfShape, type SnapshotShape } from "../tests/support/large_snapshot.ts";
 import { ProxyProcess } from "../tests/support/proxy_process.ts";
 import { atRest, memoryOf } from "./controller/process_usage.ts";
+import { taskOptions } from "../tools/task_options.ts";
+
+taskOptions(
+  {
+    name: "deno task bench:memory",
+    summary: "Measures the memory of routes, hosts, endpoints and certificates in a proxy.",
+  },
+  {},
+  Deno.args,
+);
 
 const CASES: readonly (readonly [shape: SnapshotShape, count: number])[] = [
   ["paths", 10_000],

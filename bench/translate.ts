@@ -15,6 +15,16 @@ import { serialiseSnapshot } from "../shared/snapshot/serialise.ts";
 import { annotated, rewritten } from "../tests/support/large_annotations.ts";
 import { LARGE, largeCluster, withObject } from "../tests/support/large_cluster.ts";
 import { TRANSLATE_OPTIONS } from "../tests/support/translate_options.ts";
+import { taskOptions } from "../tools/task_options.ts";
+
+taskOptions(
+  {
+    name: "deno task bench:translate",
+    summary: "Measures the CPU time of translating one change among 10,000 Ingresses.",
+  },
+  {},
+  Deno.args,
+);
 
 const OPTIONS: TranslateOptions = {
   ...TRANSLATE_OPTIONS,

@@ -4,7 +4,17 @@
  * told to trust it can be deceived once the process has ended.
  */
 import "reflect-metadata";
+import { Buffer } from "node:buffer";
+import {
+  createPrivateKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+  sign,
+} from "node:crypto";
 import { isIP } from "node:net";
+import { AsnConvert } from "@peculiar/asn1-schema";
+import * as asn1 from "@peculiar/asn1-x509";
 import * as x509 from "@peculiar/x509";
 import { Redacted, type Secret } from "../shared/redacted.ts";
 
@@ -18,12 +28,12 @@ const LEAF_LIFE = 90 * DAY;
 const AUTHORITY_LIFE = 365 * DAY;
 
 const ECDSA = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
-const RSA = {
-  name: "RSASSA-PKCS1-v1_5",
-  hash: "SHA-256",
-  modulusLength: 2048,
-  publicExponent: new Uint8Array([1, 0, 1]),
-};
+/** `ecdsa-with-SHA256` (RFC 5758 §3.2). */
+const SIGNATURE = "1.2.840.10045.4.3.2";
+const RSA_BITS = 2048;
+
+/** RFC 5280 §4.1.2.2: positive, and at most 20 bytes. */
+const SERIAL_BYTES = 16;
 
 export interface CertificateRequest {
   /** DNS names, wildcards among them, and IP addresses. */
@@ -43,18 +53,21 @@ export interface IssuedCertificate {
 export class CertificateAuthority {
   /** The authority's own, for clients to trust; in PEM. */
   readonly certificate: string;
-  readonly #issuer: x509.X509Certificate;
-  readonly #keys: CryptoKeyPair;
+  readonly #issuer: asn1.Name;
+  readonly #key: KeyObject;
+  /** By which verifiers find the authority's key. */
+  readonly #keyIdentifier: x509.Extension;
 
-  private constructor(issuer: x509.X509Certificate, keys: CryptoKeyPair) {
+  private constructor(issuer: x509.X509Certificate, key: KeyObject, keyIdentifier: x509.Extension) {
     this.certificate = pem(issuer);
-    this.#issuer = issuer;
-    this.#keys = keys;
+    this.#issuer = AsnConvert.parse(issuer.subjectName.toArrayBuffer(), asn1.Name);
+    this.#key = key;
+    this.#keyIdentifier = keyIdentifier;
   }
 
   /** @param name is what a list of authorities shows. */
   static async create(name: string): Promise<CertificateAuthority> {
-    const keys = await crypto.subtle.generateKey(ECDSA, false, ["sign", "verify"]);
+    const keys = await crypto.subtle.generateKey(ECDSA, true, ["sign", "verify"]);
     const issuer = await x509.X509CertificateGenerator.createSelfSigned({
       name: [{ CN: [name] }],
       keys,
@@ -67,43 +80,78 @@ export class CertificateAuthority {
         await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
       ],
     });
-    return new CertificateAuthority(issuer, keys);
+    const der = await crypto.subtle.exportKey("pkcs8", keys.privateKey);
+    const key = createPrivateKey({ key: Buffer.from(der), format: "der", type: "pkcs8" });
+    const identifier = await x509.AuthorityKeyIdentifierExtension.create(keys.publicKey);
+    return new CertificateAuthority(issuer, key, identifier);
   }
 
-  /** A certificate for a server or a client. Throws where a name is neither DNS nor IP. */
-  async issue(request: CertificateRequest): Promise<IssuedCertificate> {
-    const algorithm = request.key === "rsa" ? RSA : ECDSA;
-    const keys = await crypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
-    const leaf = await x509.X509CertificateGenerator.create({
-      // RFC 5280 bounds a common name to 64 characters, and clients look at the other names only.
-      subject: [{ CN: [request.names[0].slice(0, 64)] }],
-      issuer: this.#issuer.subject,
-      publicKey: keys.publicKey,
-      signingKey: this.#keys.privateKey,
-      signingAlgorithm: ECDSA,
-      notBefore: new Date(request.validFrom ?? Date.now() - BACKDATED),
-      notAfter: new Date(request.validTo ?? Date.now() + LEAF_LIFE),
-      extensions: [
-        new x509.BasicConstraintsExtension(false, undefined, true),
-        new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
-        new x509.ExtendedKeyUsageExtension([
-          x509.ExtendedKeyUsage.serverAuth,
-          x509.ExtendedKeyUsage.clientAuth,
-        ]),
-        new x509.SubjectAlternativeNameExtension(
-          request.names.map((
-            value,
-          ) => ({ type: isIP(value) === 0 ? "dns" : "ip", value } as const)),
-        ),
-        await x509.AuthorityKeyIdentifierExtension.create(this.#keys.publicKey),
-      ],
+  /**
+   * A certificate for a server or a client. Throws where a name is neither DNS nor IP. At once, so that
+   * one can be made while a handshake waits for it; `@peculiar/x509` makes them by promises only.
+   */
+  issue(request: CertificateRequest): IssuedCertificate {
+    const { publicKey, privateKey } = request.key === "rsa"
+      ? generateKeyPairSync("rsa", { modulusLength: RSA_BITS })
+      : generateKeyPairSync("ec", { namedCurve: ECDSA.namedCurve });
+    // RFC 5280 bounds a common name to 64 characters, and clients look at the other names only.
+    const subject = new x509.Name([{ CN: [request.names[0].slice(0, 64)] }]);
+    const signature = new asn1.AlgorithmIdentifier({ algorithm: SIGNATURE });
+    const tbsCertificate = new asn1.TBSCertificate({
+      version: asn1.Version.v3,
+      serialNumber: serialNumber(),
+      signature,
+      issuer: this.#issuer,
+      validity: new asn1.Validity({
+        notBefore: new Date(request.validFrom ?? Date.now() - BACKDATED),
+        notAfter: new Date(request.validTo ?? Date.now() + LEAF_LIFE),
+      }),
+      subject: AsnConvert.parse(subject.toArrayBuffer(), asn1.Name),
+      subjectPublicKeyInfo: AsnConvert.parse(
+        bytesOf(publicKey.export({ type: "spki", format: "der" })),
+        asn1.SubjectPublicKeyInfo,
+      ),
+      extensions: new asn1.Extensions(
+        [...leafExtensions(request.names), this.#keyIdentifier]
+          .map(({ rawData }) => AsnConvert.parse(rawData, asn1.Extension)),
+      ),
     });
-    const key = await crypto.subtle.exportKey("pkcs8", keys.privateKey);
+    const signed = new Uint8Array(AsnConvert.serialize(tbsCertificate));
+    const certificate = new asn1.Certificate({
+      tbsCertificate,
+      signatureAlgorithm: signature,
+      signatureValue: bytesOf(sign("sha256", signed, this.#key)),
+    });
     return {
-      chain: pem(leaf),
-      key: new Redacted(`${x509.PemConverter.encode(key, "PRIVATE KEY")}\n`),
+      chain: `${x509.PemConverter.encode(AsnConvert.serialize(certificate), "CERTIFICATE")}\n`,
+      key: new Redacted(String(privateKey.export({ type: "pkcs8", format: "pem" }))),
     };
   }
+}
+
+function leafExtensions(names: readonly string[]): x509.Extension[] {
+  return [
+    new x509.BasicConstraintsExtension(false, undefined, true),
+    new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+    new x509.ExtendedKeyUsageExtension([
+      x509.ExtendedKeyUsage.serverAuth,
+      x509.ExtendedKeyUsage.clientAuth,
+    ]),
+    new x509.SubjectAlternativeNameExtension(
+      names.map((value) => ({ type: isIP(value) === 0 ? "dns" : "ip", value } as const)),
+    ),
+  ];
+}
+
+/** Random, and the shortest form of a positive number. */
+function serialNumber(): ArrayBuffer {
+  const bytes = randomBytes(SERIAL_BYTES);
+  bytes[0] = 0x40 | (bytes[0] & 0x3f);
+  return bytesOf(bytes);
+}
+
+function bytesOf(bytes: Uint8Array): ArrayBuffer {
+  return new Uint8Array(bytes).buffer;
 }
 
 function pem(certificate: x509.X509Certificate): string {

@@ -1,11 +1,20 @@
 /**
  * Certificates for hosts that have none. In: a snapshot. Out: the same snapshot with a certificate
  * for every host of a route and every listener of a Gateway, and one for this machine's own names, signed by
- * an authority that lives as long as this process.
+ * an authority that lives as long as this process. Each is generated when it is first looked at, as by a
+ * handshake: a folder may have thousands of hosts, and most of them get no request.
  */
+import type { ServerCertificate } from "../proxy/certificates/store.ts";
 import { hostPatternTakes } from "../proxy/router/host.ts";
-import type { Certificate, Listener, Route, Snapshot } from "../shared/snapshot/types.ts";
-import { CertificateAuthority } from "./certificate_authority.ts";
+import type {
+  Certificate,
+  Listener,
+  PemSecret,
+  PemText,
+  Route,
+  Snapshot,
+} from "../shared/snapshot/types.ts";
+import { CertificateAuthority, type IssuedCertificate } from "./certificate_authority.ts";
 import { isOfGateway } from "./gateway/gateway_routes.ts";
 
 /** How the made ones are shown in place of a Secret's name. */
@@ -15,13 +24,67 @@ const MADE_HERE = "made here";
 const OWN_NAMES = ["localhost", "127.0.0.1", "::1"];
 const OWN_ID = "made for this machine";
 
+/** The form in which the proxy uses it is `served`. */
+class MadeCertificate implements Certificate {
+  readonly id: string;
+  readonly hosts: readonly string[];
+  readonly plain?: readonly string[];
+  readonly origin = { kind: "Certificate", namespace: "", name: MADE_HERE, field: "" };
+  readonly served: ServerCertificate;
+  readonly #issue: () => IssuedCertificate;
+  #issued: IssuedCertificate | null = null;
+
+  constructor(
+    id: string,
+    hosts: readonly string[],
+    plain: readonly string[] | undefined,
+    issue: () => IssuedCertificate,
+  ) {
+    this.id = id;
+    this.hosts = hosts;
+    if (plain !== undefined) this.plain = plain;
+    this.#issue = issue;
+    const issued = () => this.#pair;
+    this.served = {
+      id,
+      hosts,
+      ...(plain === undefined ? {} : { plain }),
+      get chain() {
+        return issued().chain;
+      },
+      get key() {
+        return issued().key;
+      },
+    };
+  }
+
+  get chain(): PemText {
+    return { kind: "pem", pem: this.#pair.chain };
+  }
+
+  get key(): PemSecret {
+    return { kind: "secret", pem: this.#pair.key };
+  }
+
+  get #pair(): IssuedCertificate {
+    return this.#issued ??= this.#issue();
+  }
+}
+
+/** A snapshot in which every host has a certificate. */
+export interface CompletedSnapshot {
+  readonly snapshot: Snapshot;
+  /** Those that were made here. */
+  readonly made: readonly ServerCertificate[];
+}
+
 export class MadeCertificates {
   readonly #authority: CertificateAuthority;
   /** Whether plain HTTP to their hosts is redirected, which in a cluster have none. */
   readonly #redirects: boolean;
   /** By host pattern. One that stays in use stays as it is: connections are not told to move. */
-  #made = new Map<string, Certificate>();
-  #own: Certificate | null = null;
+  #made = new Map<string, MadeCertificate>();
+  #own: MadeCertificate | null = null;
 
   private constructor(authority: CertificateAuthority, redirects: boolean) {
     this.#authority = authority;
@@ -39,8 +102,8 @@ export class MadeCertificates {
     return this.#authority.certificate;
   }
 
-  async complete(snapshot: Snapshot): Promise<Snapshot> {
-    const made = new Map<string, Certificate>();
+  complete(snapshot: Snapshot): CompletedSnapshot {
+    const made = new Map<string, MadeCertificate>();
     const listeners: Listener[] = [];
     for (const listener of snapshot.listeners ?? []) {
       const names = namesWithout(listener, snapshot.routes);
@@ -49,33 +112,30 @@ export class MadeCertificates {
         continue;
       }
       const id = `made for ${[listener.id, ...names].join(" ")}`;
-      made.set(id, this.#made.get(id) ?? await this.#make(id, names, []));
+      made.set(id, this.#made.get(id) ?? this.#make(id, names, []));
       listeners.push({ ...listener, certificates: [id] });
     }
     for (const host of hostsOf(snapshot)) {
       if (host === "*" || made.has(host) || certificateFor(snapshot, host) !== null) continue;
-      made.set(host, this.#made.get(host) ?? await this.#make(`made for ${host}`, [host], [host]));
+      made.set(host, this.#made.get(host) ?? this.#make(`made for ${host}`, [host], [host]));
     }
     this.#made = made;
-    this.#own ??= await this.#make(OWN_ID, OWN_NAMES, []);
+    this.#own ??= this.#make(OWN_ID, OWN_NAMES, []);
+    const all = [...made.values(), this.#own];
     return {
-      ...snapshot,
-      ...(listeners.length === 0 ? {} : { listeners }),
-      certificates: [...snapshot.certificates, ...made.values(), this.#own],
-      defaultCertificate: snapshot.defaultCertificate ?? OWN_ID,
+      snapshot: {
+        ...snapshot,
+        ...(listeners.length === 0 ? {} : { listeners }),
+        certificates: [...snapshot.certificates, ...all],
+        defaultCertificate: snapshot.defaultCertificate ?? OWN_ID,
+      },
+      made: all.map(({ served }) => served),
     };
   }
 
-  async #make(id: string, names: readonly string[], hosts: readonly string[]) {
-    const { chain, key } = await this.#authority.issue({ names });
-    return {
-      id,
-      hosts,
-      ...(this.#redirects || hosts.length === 0 ? {} : { plain: hosts }),
-      chain: { kind: "pem", pem: chain },
-      key: { kind: "secret", pem: key },
-      origin: { kind: "Certificate", namespace: "", name: MADE_HERE, field: "" },
-    } satisfies Certificate;
+  #make(id: string, names: readonly string[], hosts: readonly string[]): MadeCertificate {
+    const plain = this.#redirects || hosts.length === 0 ? undefined : hosts;
+    return new MadeCertificate(id, hosts, plain, () => this.#authority.issue({ names }));
   }
 }
 

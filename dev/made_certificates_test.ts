@@ -1,6 +1,6 @@
 /** Certificates of `deno task dev` for hosts that have none, as a client checks them. */
 import assert from "node:assert/strict";
-import { X509Certificate } from "node:crypto";
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { planFor } from "../tests/support/dev_plan.ts";
 import type { Certificate, Snapshot } from "../shared/snapshot/types.ts";
 import { certificateFor, isMadeHere, MadeCertificates } from "./made_certificates.ts";
@@ -26,7 +26,7 @@ function leafOf({ chain }: Certificate): X509Certificate {
 Deno.test("a host without a certificate gets one signed by the local CA", async () => {
   const made = await MadeCertificates.create(false);
   const authority = new X509Certificate(made.authority);
-  const snapshot = await made.complete(
+  const { snapshot } = made.complete(
     snapshotOf({ "a.yaml": ingress(["app.test", "*.apps.test"]) }),
   );
   for (const host of ["app.test", "*.apps.test"]) {
@@ -41,7 +41,7 @@ Deno.test("a host without a certificate gets one signed by the local CA", async 
 
 Deno.test("a client without SNI gets one for this machine's own names", async () => {
   const made = await MadeCertificates.create(false);
-  const snapshot = await made.complete(snapshotOf({ "a.yaml": ingress(["app.test"]) }));
+  const { snapshot } = made.complete(snapshotOf({ "a.yaml": ingress(["app.test"]) }));
   const own = snapshot.certificates.find(({ id }) => id === snapshot.defaultCertificate);
   assert.ok(own);
   const leaf = leafOf(own);
@@ -51,7 +51,7 @@ Deno.test("a client without SNI gets one for this machine's own names", async ()
 Deno.test("a host with a Secret in its Ingress keeps that certificate", async () => {
   const made = await MadeCertificates.create(false);
   const tls = "  tls: [{hosts: [app.example.com], secretName: example-tls}]\n";
-  const snapshot = await made.complete(snapshotOf({
+  const { snapshot } = made.complete(snapshotOf({
     "a.yaml": ingress(["app.example.com", "b.test"], tls),
     "b.yaml": EXAMPLE_TLS,
   }));
@@ -61,9 +61,34 @@ Deno.test("a host with a Secret in its Ingress keeps that certificate", async ()
 
 Deno.test("a change generates certificates for new hosts only", async () => {
   const made = await MadeCertificates.create(false);
-  const before = await made.complete(snapshotOf({ "a.yaml": ingress(["a.test"]) }));
-  const after = await made.complete(snapshotOf({ "a.yaml": ingress(["b.test", "a.test"]) }));
+  const { snapshot: before } = made.complete(snapshotOf({ "a.yaml": ingress(["a.test"]) }));
+  const { snapshot: after } = made.complete(
+    snapshotOf({ "a.yaml": ingress(["b.test", "a.test"]) }),
+  );
   assert.equal(certificateFor(after, "a.test"), certificateFor(before, "a.test"));
   assert.ok(certificateFor(after, "b.test") !== null);
   assert.equal(after.certificates.at(-1), before.certificates.at(-1));
 });
+
+Deno.test("the proxy gets the certificates of the snapshot, each host with a key of its own", async () => {
+  const authority = await MadeCertificates.create(false);
+  const { snapshot, made } = authority.complete(
+    snapshotOf({ "a.yaml": ingress(["a.test", "b.test"]) }),
+  );
+  const [a, b] = ["a.test", "b.test"].map((host) => {
+    const served = made.find(({ hosts }) => hosts.includes(host))!;
+    const { chain, key } = certificateFor(snapshot, host)!;
+    assert.deepEqual(chain, { kind: "pem", pem: served.chain });
+    assert.ok(key.kind === "secret" && key.pem === served.key);
+    assert.ok(new X509Certificate(served.chain).checkPrivateKey(
+      createPrivateKey(served.key.reveal()),
+    ));
+    return served;
+  });
+  assert.notEqual(a.key.reveal(), b.key.reveal());
+  assert.notEqual(serialOf(a.chain), serialOf(b.chain));
+});
+
+function serialOf(chain: string): string {
+  return new X509Certificate(chain).serialNumber;
+}

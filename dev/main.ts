@@ -5,18 +5,28 @@
  *     manifest folder ─▶ plan (local endpoints, translate) ─▶ proxy
  *            ▲ watch                                   └────▶ report
  */
-import { type Address, describeListenError, formatAddress } from "../shared/net/address.ts";
+import {
+  type Address,
+  describeListenError,
+  formatAddress,
+  isPortTaken,
+} from "../shared/net/address.ts";
 import { startAdmin } from "../shared/admin/server.ts";
 import { Lifecycle } from "../shared/lifecycle.ts";
 import { createLogger, standardOutput } from "../shared/log.ts";
+import { changeText } from "./change_report.ts";
 import { lintSummary } from "./lint_summary.ts";
 import { MadeCertificates } from "./made_certificates.ts";
 import { unreadablePath } from "./manifests/folder.ts";
+import { placePorts } from "./listeners/port_offset.ts";
 import { parseDevOptions } from "./options.ts";
-import { AUTHORITY_PATH, formatListeners, formatReport, type Listeners } from "./report.ts";
+import { adminPages } from "./pages/admin_pages.ts";
+import { errorPages } from "./pages/error_page.ts";
+import { connectable, formatListeners, formatReport, type Listeners } from "./report.ts";
 import { count, printable } from "./terminal_text.ts";
 import { requestRights } from "./rights.ts";
 import { type Served, Serving } from "./serving.ts";
+import { tapOutput, withoutRequests } from "./tap.ts";
 import { startWatching } from "./watch.ts";
 
 /** Exchanges under way get this long after Ctrl-C, in ms: nobody waits longer at a terminal. */
@@ -25,25 +35,47 @@ const DRAIN_TIMEOUT = 2000;
 /** A signal sooner than this after the first, in ms, is the same one: `deno task` passes it on. */
 const SAME_SIGNAL = 500;
 
+/**
+ * The last line comes so much later (ms) than the others: a reader that wanted only the first lines has
+ * gone by then, and only writing shows it.
+ */
+const READER_TIME = 1000;
+
+let firstSignal: number | null = null;
+
 // After the name of the command, where `pingress dev` runs this.
 const parsed = parseDevOptions(import.meta.main ? Deno.args : Deno.args.slice(1));
 if (parsed.kind !== "ok") {
   (parsed.kind === "help" ? console.log : console.error)(parsed.text);
   Deno.exit(parsed.kind === "help" ? 0 : 2);
 }
-const { options } = parsed;
-const unreadable = await unreadablePath(options.paths);
+const unreadable = await unreadablePath(parsed.options.paths);
 if (unreadable !== null) fail(unreadable);
+const placed = placePorts(parsed.options);
+if (typeof placed === "string") fail(placed);
+const { options, offset } = placed;
 const refusal = await requestRights(options);
 if (refusal !== null) fail(refusal);
 
-const log = createLogger({ level: options.logLevel, format: "text" });
+const output = standardOutput();
+// Nobody reads it any more, as after `| head`.
+output.closed.then(stop);
+const logger = createLogger({ level: options.logLevel, format: "text" });
+const log = options.tap ? withoutRequests(logger) : logger;
 const lifecycle = new Lifecycle();
 const certificates = await MadeCertificates.create(options.sslRedirect);
-const serving = new Serving(options, certificates, log);
+let current: Served | null = null;
+let adminUrl: string | null = null;
+const serving = new Serving({
+  ...options,
+  log,
+  output,
+  accessLog: options.tap ? tapOutput(print, replyReason) : null,
+  errorPage: errorPages({ served: () => current, adminUrl: () => adminUrl }),
+}, certificates);
 const stopped = new AbortController();
 const watch = await startWatching(options.paths, stopped.signal);
-const first = await serving.update();
+const first = current = await serving.update();
 
 const listeners: Listeners = {
   http: [],
@@ -64,11 +96,17 @@ const startAdminPort = () =>
   startAdmin({
     ...options.admin,
     lifecycle,
-    handlers: { [AUTHORITY_PATH]: () => authorityFile(certificates) },
+    handlers: adminPages({
+      options,
+      hub: serving.hub,
+      authority: certificates.authority,
+      served: () => current ?? first,
+    }),
     logger: log,
   });
 const admin = await listen(options.admin, "--admin", startAdminPort);
 listeners.admin = admin.address;
+adminUrl = `http://${formatAddress(connectable(admin.address))}`;
 serving.proxy.protect(admin.address);
 lifecycle.enter("ready");
 print(
@@ -78,24 +116,28 @@ print(
     `${formatListeners(listeners)}, readiness at http://${formatAddress(admin.address)}/readyz. ` +
     "Ctrl-C ends it.\n",
 );
+if (offset > 0) print(`Ports that are taken are avoided by --port-offset ${offset}.\n`);
 report(first);
 
-let firstSignal: number | null = null;
+setTimeout(() => print(`\nWatching ${options.paths.join(", ")} for changes.`), READER_TIME);
+
 Deno.addSignalListener("SIGINT", stop);
 if (Deno.build.os !== "windows") Deno.addSignalListener("SIGTERM", stop);
 
-await watch.run(async () => {
+await watch.run(async (noticedAt) => {
   try {
-    const served = await serving.update();
-    const objects = count(served.manifests.refs.length, "object");
-    print(`\n${"─".repeat(72)}\nChanged, and served: ${objects}.\n`);
-    report(served);
+    const before = current ?? first;
+    current = await serving.update();
+    const duration = performance.now() - noticedAt;
+    const text = changeText(before, current, listeners, duration);
+    if (text !== null) print(text);
   } catch (error) {
     log.error("Cannot serve the change, still serving the previous configuration", { error });
   }
 });
 
 async function stop(): Promise<void> {
+  if (lifecycle.state === "starting") Deno.exit(0);
   firstSignal ??= performance.now();
   if (!lifecycle.enter("draining")) {
     if (performance.now() - firstSignal > SAME_SIGNAL) Deno.exit(1);
@@ -118,19 +160,21 @@ async function listen<T>(
   try {
     return await start();
   } catch (error) {
-    fail(describeListenError(error, address, flag));
+    const remedy = isPortTaken(error) ? ", or add --port-offset auto" : "";
+    fail(`${describeListenError(error, address, flag)}${remedy}`);
   }
 }
 
 function report({ plan, manifests, sockets }: Served): void {
-  const { paths } = options;
   print(formatReport(plan, { ...listeners, sockets }));
-  const summary = lintSummary(manifests, paths, options.plan, Date.now);
+  const summary = lintSummary(manifests, options.paths, options.plan, Date.now);
   if (summary !== null) print(`\n${summary}`);
 }
 
-function authorityFile({ authority }: MadeCertificates): Response {
-  return new Response(authority, { headers: { "content-type": "application/x-x509-ca-cert" } });
+/** Why a route responds itself. */
+function replyReason(id: string): string | null {
+  const action = current?.plan.snapshot.routes.find((route) => route.id === id)?.action;
+  return action?.kind === "reply" ? action.reason : null;
 }
 
 function print(text: string): void {

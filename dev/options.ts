@@ -21,6 +21,7 @@ import {
   type PortRange,
 } from "../shared/net/port_range.ts";
 import { defineOptions, parseOptions, type Program } from "../shared/options.ts";
+import { parsePortOffset, type PortOffset } from "./listeners/port_offset.ts";
 import type { PlanOptions } from "./plan.ts";
 import { parseServiceMapping, type ServiceMapping } from "./service_mapping.ts";
 import { START_WITH_NETWORK, WITHOUT_DENO } from "./start_command.ts";
@@ -178,7 +179,24 @@ export const DEV_OPTIONS = defineOptions({
   admin: {
     type: "address",
     default: { hostname: "127.0.0.1", port: 9090 },
-    help: "Serves /healthz, /readyz and /ca.crt on this address.",
+    help:
+      "Serves /explain, /metrics, /ca.crt, /healthz and /readyz on this address, and a list of " +
+      "them at /.",
+  },
+  portOffset: {
+    type: "string",
+    value: "N|auto",
+    default: "0",
+    reason: "commands on the pages of documentation name these ports",
+    check: (value) => parsePortOffset(value) === null ? "a number of ports, or auto" : null,
+    help: "Adds N to the ports of --listen-http, --listen-https and --admin. auto uses the " +
+      "smallest N from 0 on at which all of them are free, so that several can run at once.",
+  },
+  tap: {
+    type: "boolean",
+    reason: "a browser sends many requests for a page",
+    help: "Prints a line for each request: method, host, path without query, status, duration, " +
+      "backend, and the reason if the response is Pingress's own.",
   },
   ...GATEWAY_OPTIONS,
   ...SLASH_OPTIONS,
@@ -200,6 +218,8 @@ export interface DevOptions {
   readonly sslRedirect: boolean;
   readonly pathOptions: PathOptions;
   readonly admin: Address;
+  readonly portOffset: PortOffset;
+  readonly tap: boolean;
   readonly plan: PlanOptions;
   readonly logLevel: LogLevel;
 }
@@ -225,6 +245,8 @@ export function parseDevOptions(args: readonly string[]): Parsed<DevOptions> {
       sslRedirect: options.sslRedirect,
       pathOptions: toPathOptions(options),
       admin: options.admin,
+      portOffset: parsePortOffset(options.portOffset) ?? 0,
+      tap: options.tap,
       plan,
       logLevel: options.logLevel,
     },

@@ -10,7 +10,13 @@ import { type Address, formatAddress } from "../shared/net/address.ts";
 import { formatObject } from "../shared/problem.ts";
 import type { Action, Certificate, Route, Snapshot, Upstream } from "../shared/snapshot/types.ts";
 import { isOfGateway } from "./gateway/gateway_routes.ts";
-import { formatGateways, gatewayCurlLines, socketProblems } from "./gateway/gateway_report.ts";
+import {
+  formatGateways,
+  gatewayCurlLines,
+  type LocalSockets,
+  socketProblems,
+} from "./gateway/gateway_report.ts";
+import { browserHint } from "./listeners/browser_urls.ts";
 import { certificateFor, isMadeHere } from "./made_certificates.ts";
 import type { LocatedProblem } from "./manifests/file.ts";
 import { formatPosition } from "./manifests/position.ts";
@@ -58,11 +64,7 @@ export function formatListeners({ http, https }: Listeners): string {
 
 /** Everything that is shown after each reading. */
 export function formatReport(plan: Plan, listeners: Listeners): string {
-  const sockets = {
-    ...listeners.sockets,
-    hostname: connectable({ hostname: listeners.sockets.hostname, port: 0 }).hostname,
-    authorityFile: AUTHORITY_FILE,
-  };
+  const sockets = localSockets(listeners);
   const gateways = formatGateways(plan, sockets);
   const hasTable = gateways.length === 0 || hasIngressRoutes(plan.snapshot);
   const sections = [...(hasTable ? [formatTable(plan)] : []), ...gateways];
@@ -70,6 +72,9 @@ export function formatReport(plan: Plan, listeners: Listeners): string {
   if (commands.length > 0) {
     sections.push(`Try it:\n${commands.map((one) => `  ${one}`).join("\n")}`);
   }
+  const [http] = listeners.http;
+  const browser = http === undefined ? null : browserHint(plan.snapshot, connectable(http));
+  if (browser !== null) sections.push(browser);
   const trust = trustHint(plan.snapshot, listeners);
   if (trust !== null) sections.push(trust);
   const hint = mapHint(plan);
@@ -77,6 +82,19 @@ export function formatReport(plan: Plan, listeners: Listeners): string {
   const unopened = socketProblems(plan, listeners.sockets);
   sections.push(formatProblems([...plan.problems, ...unopened]));
   return sections.join("\n\n");
+}
+
+/** A section for each Gateway, with the URLs of its listeners. */
+export function gatewaySections(plan: Plan, listeners: Listeners): string[] {
+  return formatGateways(plan, localSockets(listeners));
+}
+
+function localSockets({ sockets }: Listeners): LocalSockets {
+  return {
+    ...sockets,
+    hostname: connectable({ hostname: sockets.hostname, port: 0 }).hostname,
+    authorityFile: AUTHORITY_FILE,
+  };
 }
 
 /** How to trust the certificates that were made here, where a route's host has one. */
@@ -246,7 +264,7 @@ function easiness({ host, match: { path } }: Route): number {
 }
 
 /** An address to connect to where the program listens on all of them. */
-function connectable({ hostname, port }: Address): Address {
+export function connectable({ hostname, port }: Address): Address {
   const reached = hostname === "0.0.0.0" ? "127.0.0.1" : hostname === "::" ? "::1" : hostname;
   return { hostname: reached, port };
 }

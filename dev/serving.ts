@@ -5,13 +5,20 @@
 import { CertificateLoader } from "../proxy/certificates/loader.ts";
 import { DEFAULT_LIMITS } from "../proxy/http/limits.ts";
 import type { SocketStates } from "../proxy/listen/listener_sockets.ts";
+import { SnapshotDiffer } from "../proxy/config/diff.ts";
+import type { ErrorPage } from "../proxy/forward/local_reply.ts";
+import type { ExchangeRecord } from "../proxy/http/message.ts";
 import { ProxyServer } from "../proxy/server.ts";
+import { TelemetryHub } from "../proxy/telemetry/hub.ts";
+import { Telemetry } from "../proxy/telemetry/telemetry.ts";
+import type { ServedState } from "../cli/diff/route_changes.ts";
 import { DEFAULT_LISTEN_RANGE } from "../shared/net/port_range.ts";
 import { CidrList } from "../shared/net/cidr.ts";
-import type { Logger } from "../shared/log.ts";
+import type { LineOutput, Logger } from "../shared/log.ts";
 import type { ServicePort } from "../controller/kube/resources.ts";
 import { asList } from "../controller/base/json.ts";
 import { LocalPorts } from "./gateway/local_ports.ts";
+import { socketProblems } from "./gateway/gateway_report.ts";
 import type { MadeCertificates } from "./made_certificates.ts";
 import { ManifestFolder } from "./manifests/folder.ts";
 import type { Manifests } from "./manifests/manifests.ts";
@@ -24,9 +31,29 @@ import { wantsHttp2 } from "./sample/ports.ts";
 export interface Served {
   /** With the certificates that were made here. */
   readonly plan: Plan;
+  /** Without them. */
+  readonly written: Plan;
   readonly manifests: Manifests;
   /** Of Gateways, and the address that they listen on. */
   readonly sockets: SocketStates & { readonly hostname: string };
+}
+
+/** What is served, to be compared with what is served later. */
+export function stateOf({ written, sockets }: Served): ServedState {
+  return {
+    snapshot: written.snapshot,
+    problems: [...written.problems, ...socketProblems(written, sockets)],
+  };
+}
+
+export interface ServingOptions extends DevOptions {
+  /** Of the proxy's log entries. */
+  readonly log: Logger;
+  /** Where lines of the access log go, as `--tap` shows them; null for none. */
+  readonly accessLog: LineOutput | null;
+  /** Where no access log is written: takes none. */
+  readonly output: LineOutput;
+  readonly errorPage: ErrorPage;
 }
 
 /** Connections of a Gateway that is gone get this long, in ms. */
@@ -34,6 +61,8 @@ const DRAIN_TIMEOUT = 2000;
 
 export class Serving {
   readonly proxy: ProxyServer;
+  /** Counts the traffic. */
+  readonly hub: TelemetryHub;
   #options: DevOptions;
   #folder: ManifestFolder;
   #certificates: CertificateLoader;
@@ -41,10 +70,18 @@ export class Serving {
   #samples = new SampleBackends();
   #hostname: string;
   #ports: LocalPorts;
+  #differ = new SnapshotDiffer();
   #plan: Plan | null = null;
 
-  constructor(options: DevOptions, made: MadeCertificates, log: Logger) {
+  constructor(options: ServingOptions, made: MadeCertificates) {
+    const { log, accessLog, output, errorPage } = options;
     this.#options = options;
+    this.hub = new TelemetryHub({
+      accessLog: accessLog === null ? null : { query: false },
+      output: accessLog ?? output,
+    });
+    const worker = this.hub.attach((message) => telemetry.receive(message));
+    const telemetry = new RoutedTelemetry(worker.setup, (message) => worker.receive(message));
     this.#made = made;
     this.#folder = new ManifestFolder(options.paths);
     this.#certificates = new CertificateLoader({ folder: ".", log, now: Date.now });
@@ -65,6 +102,8 @@ export class Serving {
       drainDelay: 0,
       drainTimeout: DRAIN_TIMEOUT,
       log,
+      telemetry,
+      errorPage,
     });
   }
 
@@ -86,15 +125,27 @@ export class Serving {
     );
     for (let tries = 1;; tries++) {
       const plan = { ...made, snapshot: this.#ports.assign(made.snapshot) };
-      const snapshot = await this.#made.complete(plan.snapshot);
-      this.proxy.apply(snapshot, this.#certificates.load(snapshot));
+      const { snapshot, made: madeHere } = this.#made.complete(plan.snapshot);
+      const usable = this.#certificates.load(plan.snapshot);
+      const delta = this.#differ.diff(snapshot, [...usable, ...madeHere]);
+      this.hub.hostsChange(delta.hosts);
+      this.proxy.applyDelta(delta);
+      this.hub.snapshotApplied(snapshot, usable, this.#certificates.refused);
       await this.proxy.openSockets();
       this.#plan = plan;
       const sockets = { ...this.proxy.sockets, hostname: this.#hostname };
       const refused = sockets.obstacles.map(({ socket }) => socket);
       if (this.#ports.learn(sockets.open, refused) && tries < MAX_TRIES) continue;
-      return { plan: { ...plan, snapshot }, manifests, sockets };
+      return { plan: { ...plan, snapshot }, written: plan, manifests, sockets };
     }
+  }
+}
+
+/** Knows the route of each exchange, for pages of errors. */
+class RoutedTelemetry extends Telemetry {
+  override routed(record: ExchangeRecord, counters: number): void {
+    super.routed(record, counters);
+    record.route = this.metrics.idOf(counters);
   }
 }
 

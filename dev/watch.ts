@@ -54,10 +54,15 @@ export class ManifestWatch {
     this.#seen = seen;
   }
 
-  /** Calls `onChange` after each change until the signal aborts; rejects with what it rejects with. */
-  async run(onChange: () => Promise<void>): Promise<void> {
+  /**
+   * Calls `onChange` after each change until the signal aborts; rejects with what it rejects with.
+   *
+   * @param onChange Gets the time of the first notice, as `performance.now()` gives it.
+   */
+  async run(onChange: (noticedAt: number) => Promise<void>): Promise<void> {
     const looking = this.#look();
     while (await this.#changed.raised()) {
+      const { raisedAt } = this.#changed;
       const deadline = performance.now() + MAX_WAIT;
       do {
         this.#changed.lower();
@@ -67,7 +72,7 @@ export class ManifestWatch {
       this.#changed.lower();
       // Taken before the reading: what is saved during it leads to another one.
       this.#seen = await fingerprint(this.#paths);
-      await onChange();
+      await onChange(raisedAt);
     }
     await Promise.all([looking, ...this.#notices.map(({ ended }) => ended)]);
   }
@@ -92,6 +97,7 @@ export class ManifestWatch {
 /** Raised by notices, lowered by whoever takes care of them. */
 class Flag {
   #raised = false;
+  #raisedAt = 0;
   #waiting: (() => void) | null = null;
   #signal: AbortSignal;
 
@@ -104,7 +110,13 @@ class Flag {
     return this.#raised;
   }
 
+  /** When it was raised after it had been lowered; before that, 0. */
+  get raisedAt(): number {
+    return this.#raisedAt;
+  }
+
   raise(): void {
+    if (!this.#raised) this.#raisedAt = performance.now();
     this.#raised = true;
     this.#waiting?.();
   }

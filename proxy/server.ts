@@ -178,6 +178,7 @@ export class ProxyServer {
       isOverloaded: () => this.#overload.isCritical,
       httpsPort: () => this.#httpsPort,
       redirects: options.sslRedirect,
+      errorPage: options.errorPage ?? null,
       onExhausted: this.#shedding.exhausted,
     };
     const forwarder = new Forwarder(forwarding);
@@ -185,7 +186,7 @@ export class ProxyServer {
       ...shared,
       h2c: options.h2c ?? true,
       handler: forwarder.handle,
-      localReply: filteredReply,
+      localReply: (code, exchange) => filteredReply(code, exchange, options.errorPage),
       isDraining: () => this.#draining || this.#overload.isHigh,
       onExchangeEnd: (exchange) => telemetry.exchangeEnded(exchange),
       onEnd: (reason) => this.#metrics.http2Ended(reason),

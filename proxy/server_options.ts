@@ -7,6 +7,7 @@ import type { Balance } from "../shared/snapshot/types.ts";
 import type { ListenRange } from "../shared/net/port_range.ts";
 import type { ConnectionCounts } from "./listen/connection_counts.ts";
 import type { SocketStates } from "./listen/listener_sockets.ts";
+import type { ErrorPage } from "./forward/local_reply.ts";
 import type { FilterMakers } from "./filters/registry.ts";
 import type { VerifyPassword } from "./filters/passwords/messages.ts";
 import type { Limits } from "./http/limits.ts";
@@ -74,6 +75,8 @@ export interface ProxyServerOptions
   readonly memoryInUse?: () => number;
   /** What counts the traffic, and writes of it; without it nobody is told. */
   readonly telemetry?: Telemetry;
+  /** For responses of the proxy itself; only on a laptop, see `ErrorPage`. */
+  readonly errorPage?: ErrorPage;
   /** Other sockets of listeners are open than before, or cannot be. */
   readonly onSockets?: (states: SocketStates) => void;
   /** Why traffic should not come, by a name of the reason; null once it may again. */

@@ -10,7 +10,8 @@ import { joined } from "./bytes.ts";
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = typeof LOG_LEVELS[number];
 
-export const LOG_FORMATS = ["json", "text"] as const;
+/** `auto`: text at a terminal, else JSON. */
+export const LOG_FORMATS = ["auto", "json", "text"] as const;
 export type LogFormat = typeof LOG_FORMATS[number];
 
 export type LogFields = Record<string, unknown>;
@@ -37,7 +38,7 @@ export interface LoggerOptions {
 export function createLogger(options: LoggerOptions): Logger {
   const write = options.write ?? ((line: string) => standardOutput().write(line));
   const now = options.now ?? Date.now;
-  const format = options.format === "json" ? formatJson : formatText;
+  const format = isJson(options.format) ? formatJson : formatText;
   const lowest = LOG_LEVELS.indexOf(options.level);
   const logAt = (level: LogLevel) => {
     if (LOG_LEVELS.indexOf(level) < lowest) return () => {};
@@ -55,6 +56,10 @@ export function createLogger(options: LoggerOptions): Logger {
     warn: logAt("warn"),
     error: logAt("error"),
   };
+}
+
+function isJson(format: LogFormat): boolean {
+  return format === "json" || (format === "auto" && !Deno.stdout.isTerminal());
 }
 
 /** A logger that writes nothing, for tests and for callers that were given none. */
@@ -162,6 +167,7 @@ export class LineOutput {
   #waitingBytes = 0;
   #writing: Promise<void> | null = null;
   #closed = false;
+  readonly #gone = Promise.withResolvers<void>();
   #torn = false;
   #dropped = 0;
   #unreported = 0;
@@ -169,6 +175,11 @@ export class LineOutput {
   constructor(target: ByteWriter, maxWaiting = MAX_WAITING) {
     this.#target = target;
     this.#maxWaiting = maxWaiting;
+  }
+
+  /** Settles once the reader has gone: nothing is written from then on. */
+  get closed(): Promise<void> {
+    return this.#gone.promise;
   }
 
   /** Lines lost since the start, because the reader was too slow or gone. */
@@ -260,6 +271,7 @@ export class LineOutput {
       this.#drop(lines);
     }
     this.#waiting = [];
+    this.#gone.resolve();
   }
 }
 

@@ -161,6 +161,7 @@ Deno.test("a reader that closes loses lines, and nothing else is affected", asyn
   output.write("two\n");
   await output.flush();
   assert.equal(output.dropped, 2);
+  await output.closed;
 });
 
 Deno.test("flush gives up if the reader is stuck", async () => {

@@ -21,7 +21,8 @@ export interface CommandOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-const NOT_THERE = 127;
+/** The exit code of a program that is not installed. */
+export const NOT_THERE = 127;
 
 export async function runCommand(
   program: string,

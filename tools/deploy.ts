@@ -60,6 +60,7 @@ try {
 }
 
 async function deploy(): Promise<void> {
+  const cluster = await kubectl.cluster();
   const overlay = await kubectl.build(`overlays/${backend.toLowerCase()}`);
   const admission = await kubectl.admissionObjects();
   if (isGateway && admission === null) {
@@ -83,7 +84,7 @@ async function deploy(): Promise<void> {
   const isThere =
     await kubectl.text(["get", "namespace", NAMESPACE, "--ignore-not-found", "--output=name"]) !==
       "";
-  console.log(`Cluster: ${await kubectl.cluster()}`);
+  console.log(`Cluster: ${cluster}`);
   console.log(`Images:  ${imageName(options, CONTROLLER)}`);
   console.log(`         ${imageName(options, PROXY)}`);
   console.log(

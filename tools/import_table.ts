@@ -332,6 +332,7 @@ const PROXY: Readonly<Record<string, readonly string[]>> = {
   "proxy/server_options.ts": [
     "proxy/filters",
     "proxy/filters/passwords",
+    "proxy/forward",
     "proxy/http",
     "proxy/listen",
     "proxy/telemetry",

@@ -3,7 +3,7 @@
  */
 import { parseAllDocuments } from "yaml";
 import type { KubeObject } from "../controller/kube/types.ts";
-import { type CommandAnswer, runCommand } from "./command.ts";
+import { type CommandAnswer, NOT_THERE, runCommand } from "./command.ts";
 import { ADMISSION_API, ADMISSION_KIND, ADMISSION_OVERLAY, hasKind } from "./installation.ts";
 
 export interface ClusterChoice {
@@ -58,14 +58,23 @@ export class Kubectl {
     return stdout.trim();
   }
 
-  /** `CONTEXT, https://HOST:PORT`. Throws a Refusal where the kubeconfig names no cluster. */
+  /**
+   * `CONTEXT, https://HOST:PORT`. Throws a Refusal where the kubeconfig names no cluster: kubectl would
+   * send requests to localhost:8080 then, where another program may answer, such as `deno task dev`.
+   */
   async cluster(): Promise<string> {
-    const text = await this.text(["config", "view", "--minify", "--output=json"]);
+    const view = ["config", "view", "--minify", "--output=json"];
+    const { code, stdout, stderr } = await this.answer(view);
+    if (code === NOT_THERE) throw new Refusal(stderr);
     const config: {
       "current-context"?: string;
       clusters?: readonly { cluster: { server: string } }[] | null;
-    } = JSON.parse(text);
-    return [config["current-context"], config.clusters?.[0]?.cluster.server]
+    } = code === 0 ? JSON.parse(stdout) : {};
+    const server = config.clusters?.[0]?.cluster.server;
+    if (!server) {
+      throw new Refusal(["kubectl knows no cluster.", ...linesOf(stderr), NAME_ONE].join("\n"));
+    }
+    return [config["current-context"], server]
       .filter((part) => part !== undefined && part !== "").join(", ");
   }
 
@@ -111,11 +120,15 @@ const NO_CLUSTER =
 
 /** What it said, and what to do where it knows no cluster. Its log and repetitions help nobody. */
 export function complaintOf(stderr: string): string {
-  const lines = stderr.trim().split("\n").filter((line) => !/^[EWI]\d{4} /.test(line));
-  if (NO_CLUSTER.test(stderr)) {
-    lines.push(
-      "Name a cluster by --kubeconfig or --context; kubectl config get-contexts shows which it knows.",
-    );
-  }
+  const lines = linesOf(stderr);
+  if (NO_CLUSTER.test(stderr)) lines.push(NAME_ONE);
   return [...new Set(lines)].join("\n");
+}
+
+const NAME_ONE =
+  "Name a cluster by --kubeconfig or --context; kubectl config get-contexts shows which it knows.";
+
+/** Without kubectl's log. */
+function linesOf(stderr: string): string[] {
+  return stderr.trim().split("\n").filter((line) => line !== "" && !/^[EWI]\d{4} /.test(line));
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { complaintOf } from "./kubectl.ts";
+import { complaintOf, Kubectl, Refusal } from "./kubectl.ts";
 
 Deno.test("kubectl's error is shown once, without its log", () => {
   const said = "E0101 00:00:00.000000 1 memcache.go:265] x\nforbidden\nforbidden\n";
@@ -19,3 +19,22 @@ for (
     assert.match(second, /--kubeconfig or --context/);
   });
 }
+
+Deno.test("kubectl without a kubeconfig, or without a context, knows no cluster", async () => {
+  for (
+    const choice of [
+      { kubeconfig: "/dev/null", context: undefined },
+      { kubeconfig: "/dev/null", context: "nope" },
+    ]
+  ) {
+    const refusal = await new Kubectl(choice).cluster().catch((error) => error);
+    assert.ok(refusal instanceof Refusal, String(refusal));
+    if (refusal.message.includes("not installed")) {
+      console.log("skipped: kubectl without a cluster: kubectl is not installed");
+      return;
+    }
+    const lines = refusal.message.split("\n");
+    assert.equal(lines[0], "kubectl knows no cluster.");
+    assert.match(lines.at(-1)!, /--kubeconfig or --context/);
+  }
+});

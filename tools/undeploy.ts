@@ -49,6 +49,7 @@ try {
 }
 
 async function undeploy(): Promise<void> {
+  const cluster = await kubectl.cluster();
   const classes = await kubectl.list(`${GATEWAY_CLASSES.plural}.${GATEWAY_CLASSES.group}`);
   const found = await findObjects(classes);
   const addresses = await findGatewayAddresses();
@@ -58,7 +59,7 @@ async function undeploy(): Promise<void> {
     ),
     ...classTraces(classes),
   ];
-  console.log(`Cluster: ${await kubectl.cluster()}`);
+  console.log(`Cluster: ${cluster}`);
   if (found.length + addresses.length + traces.length === 0) {
     console.log("There is nothing of Pingress in it.");
     return;

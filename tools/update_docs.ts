@@ -20,6 +20,16 @@ import { KNOWN_FIELDS, knownFieldsText } from "./known_fields.ts";
 import { STATUS_PAGE, statusPage } from "./status_page.ts";
 import { WARN_POLICY, warnPolicy } from "./warn_policy.ts";
 import { ACCESS_LOG_PAGE, accessLogPage, METRICS_PAGE, metricsPage } from "./telemetry_pages.ts";
+import { taskOptions } from "./task_options.ts";
+
+taskOptions(
+  {
+    name: "deno task docs:update",
+    summary: "Updates the pages that are generated from code, in docs/ and elsewhere.",
+  },
+  {},
+  Deno.args,
+);
 
 const pages = [
   [FLAGS_PAGE, await flagsPage()],

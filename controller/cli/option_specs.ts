@@ -476,9 +476,11 @@ export const PROCESS_OPTIONS = defineOptions({
   logFormat: {
     type: "choice",
     choices: LOG_FORMATS,
-    default: "json",
-    reason: "logs of a cluster are parsed by programs first",
+    default: "auto",
+    reason: "programs parse the logs of a cluster, people read a terminal",
     group: "The process",
-    help: "Log format: one JSON object per line, or text for people.",
+    help:
+      "Log format: one JSON object per line, or text for people. auto is text if standard output " +
+      "is a terminal, else json.",
   },
 });

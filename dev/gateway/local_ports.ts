@@ -6,6 +6,7 @@
 import { type ListenRange, portsOf } from "../../shared/net/port_range.ts";
 import { BUILT_IN_LISTENERS, gatewayOf } from "../../shared/snapshot/listener_id.ts";
 import type { Listener, Snapshot } from "../../shared/snapshot/types.ts";
+import { canListen } from "../listeners/port_offset.ts";
 
 export class LocalPorts {
   readonly #range: ListenRange;
@@ -96,13 +97,4 @@ function isOfGateway({ socket }: Listener): boolean {
 
 function keyOf({ id, port }: Listener): string {
   return `${gatewayOf(id)} ${port}`;
-}
-
-function canListen(address: { readonly hostname: string; readonly port: number }): boolean {
-  try {
-    Deno.listen(address).close();
-    return true;
-  } catch {
-    return false;
-  }
 }

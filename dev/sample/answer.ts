@@ -1,7 +1,9 @@
 /**
  * What a sample backend answers. In: a request, and who is asked for which Service. Out: the answer,
- * which tells what came in; POST, PUT and PATCH get their body back.
+ * which tells what came in; POST, PUT and PATCH get their body back, and WebSockets their messages.
  */
+import { escapeHtml, htmlPage, wantsHtml } from "../pages/html.ts";
+import { echoWebSocket, eventStream, isWebSocket } from "./streams.ts";
 
 const ECHOED: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
 
@@ -44,6 +46,7 @@ export async function answer(request: Request, name: SampleName): Promise<Respon
     headers.set("content-type", "text/plain; charset=utf-8");
     return new Response(refusal(name), { status: 401, headers });
   }
+  if (isWebSocket(request)) return echoWebSocket(request);
   if (ECHOED.has(request.method)) {
     headers.set(
       "content-type",
@@ -62,7 +65,11 @@ export async function answer(request: Request, name: SampleName): Promise<Respon
     bodyBytes,
   };
   const accept = request.headers.get("accept") ?? "";
-  const [type, body] = accept.includes("text/html")
+  if (accept.includes("text/event-stream")) {
+    headers.set("content-type", "text/event-stream");
+    return new Response(eventStream(asText(account)), { headers });
+  }
+  const [type, body] = wantsHtml(accept)
     ? ["text/html", asPage(account)]
     : accept.includes("json")
     ? ["application/json", JSON.stringify(account, null, 2) + "\n"]
@@ -90,40 +97,25 @@ function asText(account: Account): string {
 
 function asPage(account: Account): string {
   const rows = Object.entries(account.headers)
-    .map(([name, value]) => `<tr><th>${escape(name)}</th><td>${escape(value)}</td></tr>`);
-  return `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<meta name="color-scheme" content="light dark">
-<link rel="icon" href="data:,">
-<title>Sample backend ${escape(account.backend)}</title>
-<style>
-  body { font: 1rem/1.5 system-ui, sans-serif; max-width: 45rem; margin: 3rem auto; padding: 0 1rem }
-  th { text-align: left; vertical-align: top; white-space: nowrap; padding-right: 1.5rem }
-  td { overflow-wrap: anywhere }
-  code { font-size: 1.1rem }
-</style>
-<h1>Sample backend ${escape(account.backend)}</h1>
-<p>This answer came through Pingress${
-    account.service === null
-      ? ""
-      : `. In a cluster, a pod of the Service <b>${escape(account.service)}</b> would have given it`
-  }.</p>
-<p><code>${escape(account.method)} ${
-    escape(account.path)
-  }</code>, ${account.bodyBytes} bytes of body</p>
+    .map(([name, value]) => `<tr><th>${escapeHtml(name)}</th><td>${escapeHtml(value)}</td></tr>`);
+  return htmlPage(
+    `Sample backend ${account.backend}`,
+    `<p>This answer came through Pingress${
+      account.service === null
+        ? ""
+        : `. In a cluster, a pod of the Service <b>${
+          escapeHtml(account.service)
+        }</b> would have given it`
+    }.</p>
+<p><code>${escapeHtml(account.method)} ${
+      escapeHtml(account.path)
+    }</code>, ${account.bodyBytes} bytes of body</p>
 <table>
 ${rows.join("\n")}
-</table>
-</html>
-`;
+</table>`,
+  );
 }
 
 function standsFor(account: Account): string {
   return account.service === null ? "" : `, in place of a pod of ${account.service}`;
-}
-
-function escape(text: string): string {
-  return text.replace(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`);
 }

@@ -109,12 +109,29 @@ async function request(
     name,
   );
   stream.respond({ ":status": response.status, ...Object.fromEntries(response.headers) });
-  if (method !== "HEAD") {
+  if (method === "HEAD") await response.body?.cancel();
+  else {
     for await (const part of response.body ?? []) {
-      if (!stream.write(part)) await new Promise((resolve) => stream.once("drain", resolve));
+      if (!stream.write(part)) await drained(stream);
+      // Events have no end of their own.
+      if (stream.closed) return;
     }
   }
   stream.end();
+}
+
+/** Resolves when the stream takes more, or takes nothing any more. */
+function drained(stream: ServerHttp2Stream): Promise<void> {
+  if (stream.closed) return Promise.resolve();
+  return new Promise((resolve) => {
+    const done = () => {
+      stream.off("drain", done);
+      stream.off("close", done);
+      resolve();
+    };
+    stream.on("drain", done);
+    stream.on("close", done);
+  });
 }
 
 function bodyOf(stream: ServerHttp2Stream): ReadableStream<Uint8Array<ArrayBuffer>> {

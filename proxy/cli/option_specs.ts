@@ -205,9 +205,11 @@ export const GENERAL_OPTIONS = defineOptions({
   logFormat: {
     type: "choice",
     choices: LOG_FORMATS,
-    default: "json",
-    reason: "log collectors parse it without a pattern",
-    help: "Log format: one JSON object per line, or text for people.",
+    default: "auto",
+    reason: "programs parse the logs of a cluster, people read a terminal",
+    help:
+      "Log format: one JSON object per line, or text for people. auto is text if standard output " +
+      "is a terminal, else json.",
   },
   accessLog: {
     type: "boolean",

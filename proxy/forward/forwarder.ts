@@ -28,7 +28,7 @@ import {
   type RequestHead,
   type ResponseHead,
 } from "../http/message.ts";
-import { localReply } from "./local_reply.ts";
+import { type ErrorPage, localReply } from "./local_reply.ts";
 import { isBlameless, isUnreachable, replayBody, RetryState } from "./retry.ts";
 import { BAD_PATH, type RouteTable } from "../router/table.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
@@ -58,6 +58,8 @@ export interface ForwarderContext extends UpstreamRequestsContext {
   readonly httpsPort: () => number | null;
   /** Whether plain HTTP is redirected to HTTPS where no route says otherwise. */
   readonly redirects: boolean;
+  /** Null for plain text. */
+  readonly errorPage: ErrorPage | null;
   /** The routes in force; an exchange asks once and keeps what it got. */
   readonly table: RouteTable<CompiledRoute>;
 }
@@ -430,7 +432,9 @@ export class Forwarder {
         return failure;
       }
       // Whatever has failed until now may be tried again, or the client would have its local reply.
-      if (!this.#waits(upstream, failure)) return failure ?? noEndpoint(upstream);
+      if (!this.#waits(upstream, failure)) {
+        return failure ?? new ProxyError("no_endpoint", upstream.id);
+      }
       retries.heldSince ||= performance.now();
       if (await holds.wait(upstream, exchange, retries.heldSince) === "served") {
         retries.reset();
@@ -438,7 +442,7 @@ export class Forwarder {
       }
       const { reason } = exchange.cancellation;
       if (exchange.isOver || reason !== null) return reason ?? new ProxyError("client_gone");
-      return (upstream.isEmpty ? null : failure) ?? noEndpoint(upstream);
+      return (upstream.isEmpty ? null : failure) ?? new ProxyError("no_endpoint", upstream.id);
     }
   }
 
@@ -451,8 +455,8 @@ export class Forwarder {
   async #localReply(exchange: Exchange, error: ProxyError): Promise<void> {
     this.#report(exchange, error);
     if (exchange.responded || error.status === 0) return;
-    const { head, body } = localReply(error.code, exchange, error.challenge);
-    await this.#respond(exchange, head, body);
+    const reply = localReply(error.code, exchange, error.challenge, this.#context.errorPage);
+    await this.#respond(exchange, reply.head, reply.body);
   }
 
   /** Sends a response of our own. */
@@ -493,8 +497,4 @@ function exceeds(exchange: Exchange, limit: number): boolean {
   if (Math.max(request.bodyLength, payload?.length ?? 0) > limit) return true;
   exchange.limitBody(limit);
   return false;
-}
-
-function noEndpoint({ id }: HttpUpstream): ProxyError {
-  return new ProxyError("no_endpoint", id);
 }

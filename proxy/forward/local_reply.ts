@@ -23,6 +23,15 @@ const LARGE_HEAD = 8 * 1024;
 const encoder = new TextEncoder();
 
 /**
+ * HTML in place of plain text, for `deno task dev` on a laptop: it says what the manifests say. A proxy in
+ * a cluster has none. Null for a client that is no browser.
+ */
+export type ErrorPage = (code: ErrorCode, exchange: Exchange) => string | null;
+
+/** Nothing in the page is fetched or run. */
+const PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
+
+/**
  * The answer to `code`. `exchange` is null where the request's fields could not be believed.
  * @param challenge for WWW-Authenticate of a 401 (RFC 9110 §11.6.1); null for none.
  */
@@ -30,12 +39,13 @@ export function localReply(
   code: ErrorCode,
   exchange: Exchange | null,
   challenge: string | null = null,
+  page: ErrorPage | null = null,
 ): { head: ResponseHead; body: Body } {
   if (exchange === null || exchange.request.fields.extent < LARGE_HEAD) {
-    return replyTo(code, exchange, challenge);
+    return replyTo(code, exchange, challenge, page);
   }
-  const reply = withinTime(() => replyTo(code, exchange, challenge)) ??
-    replyTo(code, null, challenge);
+  const reply = withinTime(() => replyTo(code, exchange, challenge, page)) ??
+    replyTo(code, null, challenge, null);
   reply.head.closes = exchange.request.bodyLength !== 0;
   return reply;
 }
@@ -44,8 +54,9 @@ export function localReply(
 export function filteredReply(
   code: ErrorCode,
   exchange: Exchange | null,
+  page: ErrorPage | null = null,
 ): { readonly head: ResponseHead; readonly body: Body } {
-  const { head, body } = localReply(code, exchange);
+  const { head, body } = localReply(code, exchange, null, page);
   const filters = exchange === null ? null : exchange.record.filters;
   try {
     return filters === null ? { head, body } : filters.filter(head, body);
@@ -59,6 +70,7 @@ function replyTo(
   code: ErrorCode,
   exchange: Exchange | null,
   challenge: string | null,
+  page: ErrorPage | null,
 ): { head: ResponseHead; body: Body } {
   if (exchange !== null && hasGrpc(exchange.request.fields)) {
     const answer = grpcAnswerTo(code, exchange);
@@ -68,17 +80,28 @@ function replyTo(
   const reason = STATUS_CODES[status] ?? "";
   const requestId = requestIdOf(exchange);
   const json = exchange !== null && prefersJson(acceptOf(exchange));
+  const html = page === null || exchange === null || json ? null : page(code, exchange);
   const body = encoder.encode(
-    json
+    html !== null
+      ? html
+      : json
       ? JSON.stringify({ status, error: reason, message: text, requestId }) + "\n"
       : `${status} ${reason}: ${text}\nRequest id: ${requestId}\n`,
   );
   const fields: [string, string][] = [
-    ["Content-Type", json ? "application/json" : "text/plain; charset=utf-8"],
+    [
+      "Content-Type",
+      html !== null
+        ? "text/html; charset=utf-8"
+        : json
+        ? "application/json"
+        : "text/plain; charset=utf-8",
+    ],
     ["Cache-Control", "no-store"],
     ["X-Request-Id", requestId],
   ];
   if (status === 503 && code !== "route_closed") fields.push(["Retry-After", RETRY_AFTER_SECONDS]);
+  if (html !== null) fields.push(["Content-Security-Policy", PAGE_POLICY]);
   if (challenge !== null) fields.push(["WWW-Authenticate", challenge]);
   if (status === 405) fields.push(["Allow", ALLOW]);
   const head = new ResponseHead();

@@ -54,23 +54,30 @@ export interface AdminHandlersOptions {
 export function adminHandlers(
   { hub, version, state, sockets, redirectPort, paths }: AdminHandlersOptions,
 ): Record<string, AdminHandler> {
-  const startedAt = Date.now();
   return {
-    "/metrics": () => {
-      const about = {
-        version,
-        deno: Deno.version.deno,
-        startedAt,
-        now: Date.now(),
-        memory: memoryInUse(),
-      };
-      return new Response(streamPieces(hub.scrape(about)), {
-        headers: { "content-type": METRICS_CONTENT_TYPE },
-      });
-    },
+    "/metrics": metricsHandler({ hub, version }),
     "/configuration": loopbackOnly(() => showConfiguration(state(), sockets())),
     "/snapshot": loopbackOnly(() => showSnapshot(hub)),
     "/explain": loopbackOnly((request) => showExplanation(hub, redirectPort, paths, request)),
+  };
+}
+
+/** The process counts as started now. */
+export function metricsHandler(
+  { hub, version }: Pick<AdminHandlersOptions, "hub" | "version">,
+): AdminHandler {
+  const startedAt = Date.now();
+  return () => {
+    const about = {
+      version,
+      deno: Deno.version.deno,
+      startedAt,
+      now: Date.now(),
+      memory: memoryInUse(),
+    };
+    return new Response(streamPieces(hub.scrape(about)), {
+      headers: { "content-type": METRICS_CONTENT_TYPE },
+    });
   };
 }
 

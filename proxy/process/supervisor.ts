@@ -91,7 +91,8 @@ class Supervisor {
     const sources = this.#sources;
     const log = this.#log;
     const loaded = await sources.load();
-    if (!loaded.ok && !loaded.waits) return await this.#fail(loaded.message);
+    // What is wrong with it has been logged.
+    if (!loaded.ok && !loaded.waits) return await this.#fail("the configuration is rejected");
     const admin = this.#startAdmin();
     if (typeof admin === "string") return await this.#fail(admin);
     this.#admin = admin;

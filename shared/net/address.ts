@@ -46,12 +46,21 @@ export function withoutIpv6(address: Address): Address {
   return isAny(address) ? { ...address, hostname: "0.0.0.0" } : address;
 }
 
+/** Whether listening failed since another program listens there. */
+export function isPortTaken(error: unknown): boolean {
+  // Listeners of node:net tell by code what those of Deno tell by class.
+  return error instanceof Deno.errors.AddrInUse || codeOf(error) === "EADDRINUSE";
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && "code" in error ? error.code : undefined;
+}
+
 /** One line for people: what could not be listened on, why, and what to do about it. */
 export function describeListenError(error: unknown, address: Address, flag: string): string {
   const what = `Cannot listen on ${formatAddress(address)} (${flag})`;
-  // Listeners of node:net tell by code what those of Deno tell by class.
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
-  if (error instanceof Deno.errors.AddrInUse || code === "EADDRINUSE") {
+  const code = codeOf(error);
+  if (isPortTaken(error)) {
     return `${what}: another program has the port; stop it, or give ${flag} another address`;
   }
   if (error instanceof Deno.errors.NotCapable) {

@@ -20,6 +20,16 @@ import {
 } from "./gateway_case.ts";
 import { diffOutputs, explainOutputs } from "./explain_case.ts";
 import { lintOutputs } from "./lint_case.ts";
+import { taskOptions } from "../../tools/task_options.ts";
+
+taskOptions(
+  {
+    name: "deno task golden:update",
+    summary: "Updates the golden files of the translation and of lint, in tests/golden.",
+  },
+  {},
+  Deno.args,
+);
 
 const cases = [
   ...caseNames().map((name) => {

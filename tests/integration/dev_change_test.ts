@@ -25,7 +25,7 @@ Deno.test("a saved manifest is served at once, and connections are not affected"
         const end = output.end;
         await Deno.writeTextFile(join(folder, "a.yaml"), manifest("new.example.com"));
         await output.match(
-          /Changed, and served[\s\S]*new\.example\.com {2}Prefix \/[\s\S]*problems/,
+          /^~ old\.example\.com \/ → new\.example\.com \/ \(.+a\.yaml:10\) {2}applied in \d+ ms · 0 problems$/m,
           end,
         );
 
@@ -55,12 +55,38 @@ Deno.test("a half-saved manifest keeps its last valid content", async () => {
       assert.equal((await get(http, "a.example.com", "/")).status, 200);
       end = output.end;
       await Deno.writeTextFile(join(folder, "a.yaml"), text);
-      await output.match(/b\.example\.com[^]*No problems/, end);
+      await output.match(/b\.example\.com \/ .* · 0 problems \(1 mended\)/, end);
       assert.equal((await get(http, "a.example.com", "/")).status, 404);
       assert.equal((await get(http, "b.example.com", "/")).status, 200);
     });
   });
 });
+
+Deno.test("a save that changes nothing that is served prints nothing", async () => {
+  const text = manifest("a.example.com");
+  await withFolder({ "a.yaml": text, "README.md": "# Ours" }, async (folder) => {
+    await withDev([folder], async ({ output, admin }) => {
+      await output.match(/Watching .* for changes\.\n/);
+      const end = output.end;
+      for (const name of ["README.md", ".a.yaml.swp", "a.yaml"]) {
+        const before = await readings(admin);
+        await Deno.writeTextFile(join(folder, name), `# a comment\n${text}`);
+        while (await readings(admin) === before) {
+          await new Promise((resolve) => setTimeout(resolve, 20));
+        }
+      }
+      await Deno.writeTextFile(join(folder, "a.yaml"), manifest("b.example.com"));
+      await output.match(/applied in .*\n/, end);
+      assert.match(output.since(end), /^~ a\.example\.com \/ → b\.example\.com \/ .*\n$/);
+    });
+  });
+});
+
+/** How often the folder has been read, and applied. */
+async function readings(admin: number): Promise<string> {
+  const { body } = await get(admin, `127.0.0.1:${admin}`, "/metrics");
+  return /^pingress_snapshot_loads_total\{result="applied"\} .*$/m.exec(body)![0];
+}
 
 const HOSTS = [HOST, HOST_WITH_FILES];
 
@@ -123,10 +149,7 @@ Deno.test("saving under load drops no request, handshake, WebSocket or connectio
         for (let step = 1; step <= 8; step++) {
           const end = output.end;
           await Deno.writeTextFile(join(folder, "a.yaml"), manifests(step));
-          await output.match(
-            new RegExp(`Changed, and served[^]*step${step}\\.test[^]*problems`),
-            end,
-          );
+          await output.match(new RegExp(`\\+ step${step}\\.test[^]*applied in`), end);
           assert.equal((await get(http, `step${step}.test`, "/")).status, 200);
         }
       } finally {

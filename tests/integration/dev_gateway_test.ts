@@ -115,7 +115,7 @@ Deno.test("a Gateway keeps its local port while the folder changes, and others c
       await output.match(/problems/, end);
       end = output.end;
       await Deno.remove(join(folder, "a.yaml"));
-      await output.match(/Nothing is served[^]*problems/, end);
+      await output.match(/- \(any host\) \/[^]*applied in/, end);
       end = output.end;
       await Deno.writeTextFile(join(folder, "a.yaml"), files["a.yaml"]);
       assert.equal(await portOf(output, "web", "http", end), port);

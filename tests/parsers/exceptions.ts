@@ -102,7 +102,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "proxy/cli/options.ts": ["parseProxyOptions"],
       "proxy/cli/permissions.ts": ["nameServersOf", "supervisorRights"],
       "proxy/config/stream/credentials.ts": ["readToken"],
-      "shared/net/address.ts": ["describeListenError", "parseAddress"],
+      "shared/net/address.ts": ["describeListenError", "isPortTaken", "parseAddress"],
       "shared/net/port_range.ts": ["parsePortRange"],
       "shared/net/cidr.ts": ["CidrList.parse"],
       "shared/nearest_name.ts": ["nearestName"],

@@ -3,12 +3,12 @@
  * with prior knowledge. In: how many times. Out: `147/147` for each run; exit code 1 where a case
  * failed once.
  */
-import { parseArgs } from "node:util";
 import type { Certificate } from "../../shared/snapshot/types.ts";
 import { Backend } from "../support/backend.ts";
 import { ProxyProcess } from "../support/proxy_process.ts";
 import { certificate, snapshotFor } from "./front.ts";
 import { findPrograms, H2SPEC } from "./go_program.ts";
+import { taskOptions } from "../../tools/task_options.ts";
 import { CASES, playPage, runH2spec } from "./h2spec.ts";
 
 /** The front's certificate as a configuration has it. */
@@ -46,12 +46,12 @@ async function repeat(program: string, runs: number): Promise<boolean> {
 }
 
 if (import.meta.main) {
-  const { values } = parseArgs({ options: { runs: { type: "string", default: "10" } } });
-  const runs = Number(values.runs);
-  if (!Number.isSafeInteger(runs) || runs < 1) {
-    console.error(`--runs takes a number from 1 on, not ${values.runs}`);
-    Deno.exit(2);
-  }
+  const { runs } = taskOptions({
+    name: "deno task h2spec",
+    summary: "Runs the HTTP/2 conformance cases of h2spec against the proxy.",
+  }, {
+    runs: { type: "integer", min: 1, default: 10, help: "How often each case is run." },
+  }, Deno.args);
   const found = await findPrograms("h2spec", [H2SPEC]);
   if (found === null) Deno.exit(1);
   Deno.exit(await repeat(found[0], runs) ? 0 : 1);

@@ -6,12 +6,12 @@
  * a connection that is told `Connection: close`, GOAWAY or 1001, is made anew. No request is sent
  * twice: what gets no whole answer is lost.
  */
-import { parseArgs } from "node:util";
 import type { Snapshot } from "../../shared/snapshot/types.ts";
 import { FrameBoundary } from "../../proxy/http/websocket_frames.ts";
 import { Backend, Peer, reply, statusOf } from "../support/backend.ts";
 import { Http2Backend, http2SnapshotOf } from "../support/http2_backend.ts";
 import { Http2Client } from "../support/http2_client.ts";
+import { taskOptions } from "../../tools/task_options.ts";
 import { ProxyProcess } from "../support/proxy_process.ts";
 import { snapshotOf } from "../support/test_proxy.ts";
 
@@ -273,12 +273,12 @@ function pause(ms: number): Promise<void> {
 }
 
 if (import.meta.main) {
-  const { values } = parseArgs({ options: { drains: { type: "string", default: "100" } } });
-  const drains = Number(values.drains);
-  if (!Number.isSafeInteger(drains) || drains < 1) {
-    console.error(`--drains takes a number from 1 on, not ${values.drains}`);
-    Deno.exit(2);
-  }
+  const { drains } = taskOptions({
+    name: "deno task soak:drain",
+    summary: "Drains a proxy under load, again and again, and checks that nothing is lost.",
+  }, {
+    drains: { type: "integer", min: 1, default: 100, help: "How often the proxy is drained." },
+  }, Deno.args);
   const report = await runDrains(drains, (index) => {
     if (index % 10 === 0) console.log(`${index} of ${drains} drained`);
   });

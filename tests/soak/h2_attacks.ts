@@ -4,7 +4,6 @@
  * of the proxy's CPU and memory, beside what it costs the attacker, and what an honest client notices
  * of it; exit code 1 where that client got a wrong answer, or an attack is dear beyond bounds.
  */
-import { parseArgs } from "node:util";
 import type { Snapshot } from "../../shared/snapshot/types.ts";
 import {
   continuation,
@@ -26,6 +25,7 @@ import { Origin } from "../support/h2_origin.ts";
 import { H2Peer, type H2PeerOptions } from "../support/h2_peer.ts";
 import { cpuOf, ProxyProcess } from "../support/proxy_process.ts";
 import { snapshotOf } from "../support/test_proxy.ts";
+import { taskOptions } from "../../tools/task_options.ts";
 import type { CanaryReport } from "./h2_canary.ts";
 import { falls, MIB, mib } from "./memory_watch.ts";
 
@@ -249,10 +249,13 @@ class Runner {
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
-    args: Deno.args,
-    options: { seconds: { type: "string", default: "3" }, only: { type: "string", default: "" } },
-  });
+  const { seconds, only } = taskOptions({
+    name: "deno task soak:attacks",
+    summary: "Runs attacks on HTTP/2, each beside a regular client.",
+  }, {
+    seconds: { type: "integer", min: 1, default: 3, help: "How long each attack takes." },
+    only: { type: "string", value: "TEXT", help: "Only attacks whose name has this text." },
+  }, Deno.args);
   await using origin = new Origin();
   const canary = new Worker(new URL("./h2_canary.ts", import.meta.url), { type: "module" });
   const backend = await new Promise<number>((resolve) => {
@@ -267,11 +270,11 @@ async function main(): Promise<void> {
       "--connection-request-limit=1000000000",
     ],
   });
-  const runner = new Runner(proxy, origin, canary, Number(values.seconds) * 1000);
+  const runner = new Runner(proxy, origin, canary, seconds * 1000);
   canary.postMessage({ port: proxy.httpPort });
   await new Promise((resume) => setTimeout(resume, 1_000));
   await runner.report();
-  await new Promise((resume) => setTimeout(resume, Number(values.seconds) * 1000));
+  await new Promise((resume) => setTimeout(resume, seconds * 1000));
   const normal = await runner.report();
   console.log(
     `canary alone: ${normal.answers} answers, median ${normal.median.toFixed(1)} ms, ` +
@@ -279,7 +282,7 @@ async function main(): Promise<void> {
       `${"attack".padEnd(52)}  conns    hits    cpu  their     memory  canary  median     p99`,
   );
   for (const attack of ATTACKS) {
-    if (attack.says.includes(values.only)) await runner.attack(attack);
+    if (attack.says.includes(only ?? "")) await runner.attack(attack);
   }
   canary.terminate();
   if (runner.failed) Deno.exit(1);

@@ -13,12 +13,12 @@
  * has grown goes on for as long again, up to `MORE_SPANS` times: heaps that have their size stay there,
  * and a leak grows by as much each time.
  */
-import { parseArgs } from "node:util";
 import type { Certificate, Snapshot } from "../../shared/snapshot/types.ts";
 import { Http2Backend, http2SnapshotOf } from "../support/http2_backend.ts";
 import { ProxyProcess } from "../support/proxy_process.ts";
 import { snapshotOf } from "../support/test_proxy.ts";
 import { certificateFor } from "../support/tls_proxy.ts";
+import { taskOptions } from "../../tools/task_options.ts";
 import { falls, MIB, mib } from "./memory_watch.ts";
 import { mixedBackend, MixedLoad } from "./mixed_load.ts";
 import { RPC_PATH, SECURE_HOST } from "./mixed_targets.ts";
@@ -303,12 +303,12 @@ function pause(ms: number): Promise<void> {
   return new Promise((resume) => setTimeout(resume, ms));
 }
 
-const { values } = parseArgs({ options: { seconds: { type: "string", default: "600" } } });
-const seconds = Number(values.seconds);
-if (!Number.isSafeInteger(seconds) || seconds < 10) {
-  console.error(`--seconds takes a number from 10 on, not ${values.seconds}`);
-  Deno.exit(2);
-}
+const { seconds } = taskOptions({
+  name: "deno task soak",
+  summary: "Runs mixed load on a proxy, and checks that memory and descriptors do not grow.",
+}, {
+  seconds: { type: "integer", min: 10, default: 600, help: "How long the load is kept up." },
+}, Deno.args);
 const wrong = await soak(seconds);
 for (const line of wrong) console.log(`wrong: ${line}`);
 console.log(wrong.length === 0 ? "The soak has passed" : "The soak has failed");

@@ -6,12 +6,12 @@
  * a new version. Clients hold on to their connections: one that closes counts as lost, and so does
  * every answer that is not what one of the configurations in turn gives.
  */
-import { parseArgs } from "node:util";
 import { serialiseSnapshot } from "../../shared/snapshot/serialise.ts";
 import { Backend, type Peer, reply } from "../support/backend.ts";
 import { Http2Backend } from "../support/http2_backend.ts";
 import { ProxyProcess, type Publish } from "../support/proxy_process.ts";
 import { TlsClient } from "../support/tls_proxy.ts";
+import { taskOptions } from "../../tools/task_options.ts";
 import { HOST, HOST_WITH_FILES, ReloadPlan } from "./reload_plan.ts";
 import { ReloadLoad } from "./reload_load.ts";
 
@@ -171,27 +171,19 @@ function pause(ms: number): Promise<void> {
   return new Promise((resume) => setTimeout(resume, ms));
 }
 
-/** A number from 1 on. */
-function readCount(flag: string, text: string): number {
-  const count = Number(text);
-  if (Number.isSafeInteger(count) && count >= 1) return count;
-  console.error(`--${flag} takes a number from 1 on, not ${text}`);
-  Deno.exit(2);
-}
-
 if (import.meta.main) {
-  const { values } = parseArgs({
-    options: {
-      reloads: { type: "string", default: "1000" },
-      workers: { type: "string", default: "2" },
-      routes: { type: "string", default: "1000" },
-    },
-  });
-  const reloads = readCount("reloads", values.reloads);
+  const { reloads, workers, routes } = taskOptions({
+    name: "deno task soak:reload",
+    summary: "Reloads a proxy under load, again and again, and checks that nothing is lost.",
+  }, {
+    reloads: { type: "integer", min: 1, default: 1000, help: "How often it is reloaded." },
+    workers: { type: "integer", min: 1, default: 2, help: "Workers of the proxy." },
+    routes: { type: "integer", min: 1, default: 1000, help: "Further routes that never change." },
+  }, Deno.args);
   const report = await runReloads({
     reloads,
-    workers: readCount("workers", values.workers),
-    routes: readCount("routes", values.routes),
+    workers,
+    routes,
     onReload: (index) => {
       if (index % 100 === 0) console.log(`${index} of ${reloads} in force`);
     },

@@ -13,7 +13,7 @@ export const EXAMPLES = join(ROOT, "examples");
 /** How long anything is waited for, in ms, before the test gives up. */
 export const PATIENCE = 20_000;
 
-type Task = "dev" | "explain" | "pingress";
+type Task = "dev" | "explain" | "lint" | "pingress";
 
 /** The task's command line, run by the same Deno as this test. */
 function taskArguments(task: Task): string[] {
@@ -53,6 +53,11 @@ export class Output {
   /** Where what comes from now on begins. */
   get end(): number {
     return this.#text.length;
+  }
+
+  /** What has come from there on. */
+  since(from: number): string {
+    return this.#text.slice(from);
   }
 
   /** The first match at or after `from`, once it is there. */
@@ -98,15 +103,13 @@ export const FREE_PORTS = [
   "--admin=127.0.0.1:0",
 ];
 
-/** Runs `deno task dev` on ports of the system's choosing while `use` runs. */
+/** Runs `deno task dev` while `use` runs, by default on ports of the system's choosing. */
 export async function withDev(
   args: readonly string[],
   use: (dev: RunningDev) => Promise<void>,
+  ports: readonly string[] = FREE_PORTS,
 ): Promise<void> {
-  const process = spawn("dev", [
-    ...args,
-    ...FREE_PORTS,
-  ]);
+  const process = spawn("dev", [...args, ...ports]);
   const output = new Output(process.stdout);
   const errors = new Output(process.stderr);
   try {
