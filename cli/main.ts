@@ -29,7 +29,7 @@ export async function main(args: readonly string[], terminal: Terminal): Promise
     return EXIT.unusable;
   }
   if (HELP.includes(name)) {
-    if (rest.length > 0 && !rest[0].startsWith("-")) {
+    if (rest.length > 0 && !rest[0].startsWith("-") && !HELP.includes(rest[0])) {
       return await run(rest[0], ["--help"], terminal);
     }
     terminal.write(`${helpText(terminal)}\n`);

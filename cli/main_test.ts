@@ -16,7 +16,7 @@ async function run(args: readonly string[], columns?: number) {
 }
 
 Deno.test("--help lists every command with its summary", async () => {
-  for (const args of [["help"], ["--help"], ["-h"]]) {
+  for (const args of [["help"], ["--help"], ["-h"], ["help", "help"], ["help", "--help"]]) {
     const { code, stdout, stderr } = await run(args);
     assert.deepEqual([code, stderr], [0, ""]);
     for (const { name, summary } of COMMANDS) {

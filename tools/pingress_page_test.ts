@@ -13,8 +13,8 @@ function cellsOf(heading: string): string[] {
   return Array.from(section.matchAll(/^\| `(\w+)` .*$/gm), ([, cell]) => cell);
 }
 
-Deno.test("docs/pingress.md lists every command in the order of --help", () => {
-  assert.deepEqual(cellsOf("The command pingress"), COMMANDS.map(({ name }) => name));
+Deno.test("docs/pingress.md lists every command", () => {
+  assert.deepEqual(cellsOf("The command pingress").sort(), COMMANDS.map(({ name }) => name).sort());
 });
 
 Deno.test("docs/pingress.md names every field of JSON that needs no input", async () => {

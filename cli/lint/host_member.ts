@@ -5,6 +5,7 @@
 import { asList, asText, fieldOf } from "../../controller/base/json.ts";
 import type { NginxAnnotations } from "../../controller/translate/annotations/nginx/nginx_annotations.ts";
 import { isCanary } from "../../controller/translate/annotations/nginx/refusals.ts";
+import { type PathType, readPathType } from "../../controller/translate/ingress/path.ts";
 import { annotationsOf } from "./annotation_findings.ts";
 import type { Finding } from "./finding.ts";
 import type { JudgedIngress } from "./judgement.ts";
@@ -13,7 +14,7 @@ export interface MemberPath {
   /** In lower case; "" is any host. */
   readonly host: string;
   readonly path: string;
-  readonly type: string;
+  readonly type: PathType;
   readonly field: string;
 }
 
@@ -49,7 +50,8 @@ export function memberOf(judged: JudgedIngress): Member {
     for (const [j, each] of (asList(fieldOf(fieldOf(rule, "http"), "paths")) ?? []).entries()) {
       const field = `spec.rules[${i}].http.paths[${j}]`;
       const path = asText(fieldOf(each, "path")) ?? "/";
-      const type = asText(fieldOf(each, "pathType")) ?? "ImplementationSpecific";
+      // As ingress-nginx reads a path without a type.
+      const type = readPathType(fieldOf(each, "pathType")) ?? "Prefix";
       written.push({ host, path, type, field: `${field}.path` });
       const service = fieldOf(fieldOf(each, "backend"), "service");
       const port = fieldOf(service, "port");

@@ -3,7 +3,6 @@
  * finding for each other one, whose paths then mean something else than it says, there and here.
  */
 import { isRegex, readRegexWish } from "../../controller/translate/annotations/nginx/rewrite.ts";
-import type { WrittenPath } from "../../controller/translate/model/source.ts";
 import type { HostFinding, Member, MemberPath } from "./host_member.ts";
 
 const ANNOTATIONS: readonly string[] = ["use-regex", "rewrite-target"];
@@ -39,5 +38,5 @@ function pathsOf({ isCanary, written }: Member, host: string): readonly MemberPa
 }
 
 function asks({ annotations }: Member, { path, type }: MemberPath): boolean {
-  return isRegex({ path, type: type as WrittenPath["type"] }, readRegexWish(annotations));
+  return isRegex({ path, type }, readRegexWish(annotations));
 }

@@ -179,6 +179,7 @@ export function parseControllerOptions(args: readonly string[]): ParsedControlle
           listenRange: parsePortRange(given.listenRange) ?? DEFAULT_LISTEN_RANGE,
           namespace: given.namespace,
           service,
+          address: "own",
         }
         : null,
       configMap: given.configmap === undefined ? null : parseConfigMapName(given.configmap),

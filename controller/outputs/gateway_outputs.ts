@@ -62,6 +62,7 @@ export class GatewayOutputs implements Output {
 
   /** A proxy has acknowledged something, or has come or gone; or an address has changed. */
   changed(): void {
+    this.#addresses.look();
     this.#status.changed();
   }
 

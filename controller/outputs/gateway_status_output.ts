@@ -396,9 +396,9 @@ function isDropped(field: string, written: JsonObject, object: KubeObject): bool
 }
 
 /** What proxies are to serve of it: counts of routes are no part of it. */
-function served({ generation, conditions, ports, listeners }: GatewayStatus) {
+function served({ generation, conditions, address, ports, listeners }: GatewayStatus) {
   return {
-    ...{ generation, conditions, ports },
+    ...{ generation, conditions, address, ports },
     listeners: listeners.map((listener) => ({ ...listener, attachedRoutes: 0 })),
   };
 }

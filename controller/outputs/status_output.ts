@@ -5,18 +5,16 @@
 import type { Reconciliation } from "../reconcile/reconciler.ts";
 import { reachesBackend } from "../translate/model/status.ts";
 import type { Output, OutputContext } from "./output.ts";
-import { AddressHold } from "./status/address_hold.ts";
+import { ProxyAddresses } from "./proxy_addresses.ts";
 import { FinalizerRemover } from "./status/finalizers.ts";
 import type { StatusIngress } from "./status/ingress.ts";
-import { type AddressService, publishedAddresses } from "./status/published_addresses.ts";
 import { StatusWriter } from "./status/writer.ts";
-import { PROXY_NAME } from "./workload/names.ts";
 
 export class StatusOutput implements Output {
   readonly #context: OutputContext;
   readonly #writer: StatusWriter;
   readonly #finalizers: FinalizerRemover;
-  readonly #hold = new AddressHold({ onRelease: () => this.sync() });
+  readonly #addresses: ProxyAddresses;
   #result: Reconciliation | null = null;
   /** The Ingresses that it is about: those of now may have another class already. */
   #translated: readonly StatusIngress[] = [];
@@ -26,6 +24,7 @@ export class StatusOutput implements Output {
     this.#context = context;
     const { client, fence, log, watches } = context;
     const ingresses = watches.informer("ingresses").store;
+    this.#addresses = new ProxyAddresses(context, () => this.sync());
     this.#writer = new StatusWriter({ client, ingresses, fence, log });
     this.#finalizers = new FinalizerRemover({ client, ingresses, fence });
   }
@@ -52,15 +51,6 @@ export class StatusOutput implements Output {
 
   sync(): void {
     if (this.#result === null) return;
-    const { watches, options: { namespace, backend, publishAddresses } } = this.#context;
-    // Those of pods stand for those of nodes where these cannot be read, but not before.
-    const addresses = !watches.areNodesKnown ? null : publishedAddresses({
-      publishAddresses,
-      backend,
-      service: watches.workload("Service", namespace, PROXY_NAME) as AddressService | null,
-      pods: watches.informer("pods").store.list(),
-      nodes: watches.addressNodes ?? [],
-    });
     this.#writer.sync({
       ingresses: this.#translated,
       served: this.#result.statuses.map(({ object }) => object),
@@ -68,8 +58,7 @@ export class StatusOutput implements Output {
         .map(({ object }) => object),
       untouched: this.#result.statuses.filter((status) => status.addresses === "off")
         .map(({ object }) => object),
-      // Those of nodes come and go with their proxies.
-      addresses: watches.addressNodes !== null ? this.#hold.settle(addresses) : addresses,
+      addresses: this.#addresses.current(),
     });
   }
 
@@ -87,6 +76,6 @@ export class StatusOutput implements Output {
   }
 
   close(): void {
-    this.#hold.close();
+    this.#addresses.close();
   }
 }

@@ -8,6 +8,7 @@
  */
 import type { Logger } from "../../shared/log.ts";
 import type { Problem } from "../../shared/problem.ts";
+import { gatewayOf } from "../../shared/snapshot/listener_id.ts";
 import type { Snapshot, SnapshotVersion } from "../../shared/snapshot/types.ts";
 import { ReplicaCatchUp, type WatchedKind } from "./replica_catch_up.ts";
 import { Debounce } from "./debounce.ts";
@@ -265,11 +266,10 @@ export class Reconciler {
   }
 }
 
-/** Where Gateways are not known yet, their listeners stand for them. */
-function servedOf({ snapshot, statuses, gateway }: Translation): number {
-  const gateways = gateway?.gateways.filter(({ ports }) => ports.length > 0) ??
-    snapshot.listeners ?? [];
-  return statuses.length + gateways.length;
+/** Ingresses, and Gateways with a listener that is served. */
+function servedOf({ snapshot, statuses }: Translation): number {
+  const gateways = new Set(snapshot.listeners?.map(({ id }) => gatewayOf(id)));
+  return statuses.length + gateways.size;
 }
 
 /** Whether they are alike as far as the cheapest look tells; for counting only. */

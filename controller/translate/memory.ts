@@ -14,6 +14,7 @@ import { NamespaceAdmission } from "./bounds/namespace_bounds.ts";
 import { readSecret, type SecretModel } from "./certificates/certificate_source.ts";
 import { CertificateAssigner } from "./certificates/tls.ts";
 import { CredentialsReader } from "./credentials/credentials.ts";
+import { ClaimantList, ServingIngresses } from "./hosts/host_claimants.ts";
 import { OwnershipResolver } from "./hosts/ownership.ts";
 import { ObjectIndex } from "../base/identity.ts";
 import { OwnIngresses } from "./ingress/class.ts";
@@ -51,7 +52,9 @@ export class StageMemory {
   readonly ingresses = new IngressReader();
   readonly namespaceBounds: NamespaceAdmission;
   readonly clusterBounds: ClusterAdmission;
+  readonly claimants = new ClaimantList();
   readonly ownership = new OwnershipResolver();
+  readonly serving = new ServingIngresses();
   readonly backends: BackendMemory;
   readonly routes = new RouteBuilder();
   readonly usedSettings = new UsedSettings();

@@ -173,9 +173,15 @@ export class Translator {
     const { ingresses } = list;
     problems.addAll(list.problems);
     const secrets = this.readers.secrets.of(resources.secrets, problems);
+    const shared = options.gateway == null ? null : memory.gateway.sharedHosts(
+      resources,
+      options.gateway,
+      options.namespaceBounds ?? DEFAULT_NAMESPACE_BOUNDS,
+      published,
+    );
     const ownership = memory.ownership.resolve({
       mode: options.hostOwnership,
-      ingresses: admitted.ingresses,
+      claimants: memory.claimants.of(admitted.ingresses, shared?.claimants ?? []),
       namespaces,
       claims: options.claims ?? null,
       published,
@@ -223,20 +229,26 @@ export class Translator {
     const unnamed = byDefault === null
       ? upstreamTls.certificates()
       : withCertificate(upstreamTls.certificates(), byDefault);
-    const gateway = options.gateway == null ? null : memory.gateway.translate(
+    const gateway = options.gateway == null || shared === null ? null : memory.gateway.translate(
       resources,
       options.gateway,
       {
         ...{ backends, services: backends.services, secrets, sources, published },
+        ...{ ownership, shared },
+        ingresses: memory.serving.of(ingresses, ownership, shared.hosts),
         bounds: options.namespaceBounds ?? DEFAULT_NAMESPACE_BOUNDS,
         taken: memory.clusterBounds.partsByNamespace(admitted.ingresses),
       },
     );
     const used = memory.usedSettings.of(ingresses);
-    const { routes, ...shared } = gateway === null
+    const { routes, ...parts } = gateway === null
       ? { routes: routing.routes, ...used }
       : memory.merged.of(routing.routes, used, gateway.parts);
     const shown = gateway === null ? unnamed : [...unnamed, ...gateway.parts.certificates];
+    const all = allCertificates(tls.certificates, shown);
+    const certificates = gateway === null
+      ? all
+      : memory.merged.certificates(all, gateway.parts.hostCertificates);
     const credentials = memory.credentials.read(ingresses, secrets, problems);
     const { unaddressed } = memory.ownIngresses;
     const statuses = memory.statuses.collect({ list, routing, tls }, unaddressed, problems);
@@ -247,10 +259,10 @@ export class Translator {
         ...memory.hostSettings.of(tls.hostSettings, routing.aliases),
         routes,
         defaultAction: routing.defaultAction,
-        ...shared,
+        ...parts,
         upstreams: backends.upstreams(),
         ...(credentials.length === 0 ? {} : { credentials }),
-        certificates: memory.certificateOrder.of(allCertificates(tls.certificates, shown)),
+        certificates: memory.certificateOrder.of(certificates),
         defaultCertificate: byDefault?.id ?? null,
         ...loopMarkOf(published, options),
         ...(backends.denied.list.length === 0 ? {} : { denied: backends.denied.list }),

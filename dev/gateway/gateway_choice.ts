@@ -8,7 +8,11 @@
 import { hostPatternTakes } from "../../proxy/router/host.ts";
 import { SocketListeners } from "../../proxy/router/socket_listeners.ts";
 import type { RequestedUrl } from "../../shared/path/requested_url.ts";
-import { BUILT_IN_LISTENERS, gatewayOf } from "../../shared/snapshot/listener_id.ts";
+import {
+  BUILT_IN_LISTENERS,
+  gatewayOf,
+  sharedSocketOf,
+} from "../../shared/snapshot/listener_id.ts";
 import type { Listener, Route, Snapshot } from "../../shared/snapshot/types.ts";
 import { isOfGateway } from "./gateway_routes.ts";
 
@@ -46,7 +50,8 @@ export function chooseListener(
   url: RequestedUrl,
   gateway: string | null,
 ): GatewayChoice {
-  const listeners = (snapshot.listeners ?? []).filter(({ id }) => !BUILT_IN_LISTENERS.has(id));
+  const all = (snapshot.listeners ?? []).filter(({ id }) => !BUILT_IN_LISTENERS.has(id));
+  const listeners = all.filter(({ id }) => sharedSocketOf(id) === null);
   const protocol = url.scheme === "https" ? "HTTPS" : "HTTP";
   const fitting = listeners.filter((each) => each.protocol === protocol);
   const printed = fitting.filter(({ socket }) => socket === String(url.port));
@@ -57,6 +62,11 @@ export function chooseListener(
     return { gateway, reason: whyNone(gateway, own, listeners, url, port) };
   };
   if (gateway !== null) {
+    // It shares its address, and the proxy decides as for any request that comes there.
+    const isShared = all.some(({ id }) =>
+      gatewayOf(id) === gateway && sharedSocketOf(id) === url.scheme
+    );
+    if (isShared) return { kind: "ingress", others: [] };
     const own = onPort.filter(({ id }) => gatewayOf(id) === gateway);
     const [taker] = takersOf(own, url.host, snapshot.routes);
     return taker === undefined

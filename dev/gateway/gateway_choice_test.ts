@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { parseRequestedUrl } from "../../shared/path/requested_url.ts";
 import { planFor } from "../../tests/support/dev_plan.ts";
+import { explain } from "../../proxy/router/explain.ts";
 import { chooseListener } from "./gateway_choice.ts";
 
 const API = "apiVersion: gateway.networking.k8s.io/v1";
@@ -114,4 +115,24 @@ Deno.test("a host that Ingresses name is theirs, and Gateways that take it too a
 
 Deno.test("without Gateways every URL is for Ingresses", () => {
   assert.equal(choose("http://a.example.com/", INGRESS), "ingress");
+});
+
+const SHARED = `apiVersion: v1
+kind: ConfigMap
+metadata: { name: shared }
+data: { address: shared }
+---
+` + gateway("shared", "{ name: http, port: 80, protocol: HTTP }").replace(
+  "spec: {",
+  'spec: { infrastructure: { parametersRef: { group: "", kind: ConfigMap, name: shared } },',
+) + route("d", "shared", "d.example.com");
+
+Deno.test("a Gateway that shares the address of Ingresses is explained as they are", () => {
+  assert.equal(choose("http://d.example.com/", SHARED), "ingress");
+  assert.equal(choose("http://d.example.com/", SHARED, "default/shared"), "ingress");
+  assert.equal(choose("http://d.example.com/", SHARED + GATEWAYS, "default/shared"), "ingress");
+  const { snapshot } = planFor({ "a.yaml": SHARED + SERVICE });
+  const { outcome, considered } = explain(snapshot, "d.example.com", "/");
+  assert.equal(outcome.kind === "route" && outcome.route.origin.name, "d");
+  assert.deepEqual(considered.map(({ route }) => route.id), ["d.example.com guard"]);
 });

@@ -7,7 +7,7 @@ import { explain } from "../../proxy/router/explain.ts";
 import type { SocketStates } from "../../proxy/listen/listener_sockets.ts";
 import { formatAddress } from "../../shared/net/address.ts";
 import { upstreamsOf } from "../../shared/snapshot/forward_action.ts";
-import { gatewayOf, listenerId, listenerNameOf } from "../../shared/snapshot/listener_id.ts";
+import { gatewayOf, listenerNameOf, sharedSocketOf } from "../../shared/snapshot/listener_id.ts";
 import type { Action, Listener, Route, RouteMatch, Snapshot } from "../../shared/snapshot/types.ts";
 import type { GatewayTranslation } from "../../controller/translate/translator.ts";
 import { isMadeHere } from "../made_certificates.ts";
@@ -64,7 +64,9 @@ function listenerCells(
   { snapshot }: Plan,
   { hostname, obstacles }: LocalSockets,
 ): string[] {
-  const listener = snapshot.listeners?.find(({ id }) => id === listenerId(key, name));
+  const listener = snapshot.listeners?.find(({ id }) =>
+    gatewayOf(id) === key && listenerNameOf(id) === name
+  );
   if (listener === undefined) {
     const refusal = conditions.find(({ status }) => status === "False");
     return [
@@ -79,7 +81,11 @@ function listenerCells(
     `  ${name}`,
     String(listener.port),
     listener.hostname ?? "(any)",
-    obstacle === undefined ? urlOf(listener, hostname) : `not open: ${obstacle.reason}`,
+    sharedSocketOf(listener.id) !== null
+      ? "where Ingresses are"
+      : obstacle === undefined
+      ? urlOf(listener, hostname)
+      : `not open: ${obstacle.reason}`,
   ];
 }
 

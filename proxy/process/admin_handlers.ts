@@ -13,7 +13,7 @@ import {
   parseRequestedUrl,
   type RequestedUrl,
 } from "../../shared/path/requested_url.ts";
-import { gatewayOf } from "../../shared/snapshot/listener_id.ts";
+import { gatewayOf, sharedSocketOf } from "../../shared/snapshot/listener_id.ts";
 import type { Action, Listener, Snapshot } from "../../shared/snapshot/types.ts";
 import { serialiseSnapshot } from "../../shared/snapshot/serialise.ts";
 import { prefersJson } from "../http/accept.ts";
@@ -140,8 +140,10 @@ function showExplanation(
   }
   const { snapshot } = inForce;
   const gateway = searchParams.get("gateway");
-  const listener = gateway === null ? null : explainedListener(snapshot, url, gateway);
-  if (typeof listener === "string") return text(404, listener);
+  const found = gateway === null ? null : explainedListener(snapshot, url, gateway);
+  if (typeof found === "string") return text(404, found);
+  // One that shares a port has all its hosts in common with Ingresses and other Gateways.
+  const listener = found === null || sharedSocketOf(found.id) !== null ? null : found;
   const explanation = explain(snapshot, url.host, url.rawPath, paths, {
     listener: listener?.id ?? url.scheme,
     method,

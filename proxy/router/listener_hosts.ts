@@ -4,8 +4,15 @@
  *
  * Nearly all hosts have the same routes on both built-in listeners, and stand in one index for both:
  * it would hold the hosts twice otherwise. Only those that differ stand in the listener's own.
+ *
+ * All listeners of Gateways that share a built-in socket have one index together: who may have which host
+ * there, and what falls through to a broader one, is decided where the snapshot is made.
  */
-import { BUILT_IN_LISTENERS } from "../../shared/snapshot/listener_id.ts";
+import {
+  BUILT_IN_LISTENERS,
+  type SharedSocket,
+  sharedSocketOf,
+} from "../../shared/snapshot/listener_id.ts";
 import type { Listener } from "../../shared/snapshot/types.ts";
 import { ANY, HostIndex, hostPatternTakes, nextPattern, NO_HOST, patternsOf } from "./host.ts";
 
@@ -13,6 +20,18 @@ export type HostRules = Pick<Listener, "wildcards" | "fallThrough" | "hostname">
 
 /** Of the built-in listeners, as Ingress has it, unless the snapshot says otherwise. */
 const INGRESS_RULES: HostRules = { wildcards: "one-label", fallThrough: false };
+
+/** Of listeners of Gateways on a built-in socket. */
+const SHARED_RULES: HostRules = { wildcards: "suffix", fallThrough: true };
+
+/** The name of their index; no listener has such an id. */
+const SHARED_INDEX = { http: "@http", https: "@https" } as const;
+
+/** The index of a listener's hosts, by its id. */
+export function indexNameOf(listener: string): string {
+  const socket = sharedSocketOf(listener);
+  return socket === null ? listener : SHARED_INDEX[socket];
+}
 
 export class ListenerHosts {
   /** Hosts that are not in the common index. */
@@ -51,6 +70,15 @@ export class ListenerHosts {
     return start === NO_HOST && this.#common !== null ? this.#common.at(host, from) : start;
   }
 
+  /** Where the most specific list is; null where none takes the host. */
+  firstListed(host: string): number | null {
+    let from = this.first(host);
+    while (from !== null && this.listAt(host, from) === NO_HOST) {
+      from = from === ANY ? null : this.next(host, from);
+    }
+    return from;
+  }
+
   /** Whether this very pattern has a list. */
   has(pattern: string): boolean {
     return this.own.get(pattern) !== NO_HOST ||
@@ -65,7 +93,7 @@ export class ListenerHosts {
 
 /** A host's list of routes, as the table has it, on one listener. */
 export interface HostEntry {
-  /** Null for both built-in listeners. */
+  /** As `indexNameOf` has it; null for both built-in listeners. */
   readonly listener: string | null;
   readonly start: number;
   readonly tree: number;
@@ -77,6 +105,10 @@ export class ListenerIndex {
   readonly #listeners = new Map<string, ListenerHosts>();
   readonly #http = this.#listener("http");
   readonly #https = this.#listener("https");
+  readonly #shared = {
+    http: this.#listener(SHARED_INDEX.http, SHARED_RULES),
+    https: this.#listener(SHARED_INDEX.https, SHARED_RULES),
+  };
   #isPlain = true;
 
   /** Whether on every built-in listener the common index alone says which host decides. */
@@ -86,8 +118,12 @@ export class ListenerIndex {
 
   /** Those that a snapshot names, in place of the ones before. */
   setListeners(listeners: readonly (HostRules & { readonly id: string })[]): void {
-    for (const hosts of this.#listeners.values()) hosts.rules = INGRESS_RULES;
-    for (const { id, ...rules } of listeners) this.#listener(id).rules = rules;
+    for (const hosts of this.#listeners.values()) {
+      if (!this.#isShared(hosts)) hosts.rules = INGRESS_RULES;
+    }
+    for (const { id, ...rules } of listeners) {
+      if (sharedSocketOf(id) === null) this.#listener(id).rules = rules;
+    }
     this.#settle();
   }
 
@@ -143,24 +179,60 @@ export class ListenerIndex {
     return this.#listeners.get(listener) ?? null;
   }
 
-  /** Whether a pattern other than `*` takes the host there. */
-  names(listener: string, host: string): boolean {
-    const hosts = this.#listeners.get(listener);
-    if (hosts === undefined) return false;
-    return patternsOf(host, hosts.rules.wildcards)
-      .some((pattern) => pattern !== "*" && hosts.has(pattern));
+  /**
+   * The hosts that decide for a host on a built-in socket: those of its listener, or those of Gateways that
+   * share it where one of theirs is more specific.
+   */
+  deciding(socket: SharedSocket, host: string): ListenerHosts {
+    const own = socket === "http" ? this.#http : this.#https;
+    const shared = this.#shared[socket];
+    const ofGateways = shared.size === 0 ? null : shared.firstListed(host);
+    if (ofGateways === null) return own;
+    const ofIngresses = own.firstListed(host);
+    return ofIngresses === null || isMoreSpecific(ofGateways, ofIngresses) ? shared : own;
   }
 
-  #listener(id: string): ListenerHosts {
+  /** Whether the hosts are those of Gateways, and one but `*` takes the host. */
+  isOfGateway(hosts: ListenerHosts, host: string): boolean {
+    return this.#isShared(hosts) && hosts.firstListed(host) !== ANY;
+  }
+
+  /** Whether a pattern other than `*` takes the host there. */
+  names(listener: string, host: string): boolean {
+    const own = this.#listeners.get(listener);
+    const shared = isBuiltIn(listener) ? this.#shared[listener] : undefined;
+    return [own, shared].some((hosts) =>
+      hosts !== undefined &&
+      patternsOf(host, hosts.rules.wildcards)
+        .some((pattern) => pattern !== "*" && hosts.has(pattern))
+    );
+  }
+
+  #listener(id: string, rules = INGRESS_RULES): ListenerHosts {
     let hosts = this.#listeners.get(id);
     if (hosts === undefined) {
       hosts = new ListenerHosts(BUILT_IN_LISTENERS.has(id) ? this.common : null);
+      hosts.rules = rules;
       this.#listeners.set(id, hosts);
     }
     return hosts;
   }
 
-  #settle(): void {
-    this.#isPlain = this.#http.isPlain && this.#https.isPlain;
+  #isShared(hosts: ListenerHosts): boolean {
+    return hosts === this.#shared.http || hosts === this.#shared.https;
   }
+
+  #settle(): void {
+    const { http, https } = this.#shared;
+    this.#isPlain = this.#http.isPlain && this.#https.isPlain && http.size + https.size === 0;
+  }
+}
+
+export function isBuiltIn(listener: string): listener is SharedSocket {
+  return listener === "http" || listener === "https";
+}
+
+/** Of two places in one host, as `HostIndex.at` has them; false for the same. */
+function isMoreSpecific(from: number, other: number): boolean {
+  return from !== ANY && (other === ANY || from < other);
 }

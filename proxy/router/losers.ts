@@ -2,7 +2,7 @@
  * Why routes lose. In: a snapshot, a request and the route that has won. Out: every other route whose
  * host takes the request's, each with the first reason against it, in a sentence.
  */
-import { BUILT_IN_LISTENERS } from "../../shared/snapshot/listener_id.ts";
+import { BUILT_IN_LISTENERS, sharedSocketOf } from "../../shared/snapshot/listener_id.ts";
 import { decodedPath, decodedRoutePath } from "../../shared/path/decoded_path.ts";
 import type { HostSettings, Route, RouteMatch, Snapshot } from "../../shared/snapshot/types.ts";
 import { Conditions, isUnconditional } from "./conditions.ts";
@@ -79,19 +79,26 @@ export function losers(
   winner: Route | null,
 ): Considered[] {
   const listener = listeners.find(({ id }) => id === request.listener);
-  const patterns = patternsOf(request.host, listener?.wildcards ?? "one-label")
+  const isShared = routes.some((route) => isOfSharing(route, request.listener));
+  const wildcards = listener?.wildcards ?? "one-label";
+  const patterns = patternsOf(request.host, isShared ? "suffix" : wildcards)
     .map((pattern) => aliasedHost(pattern, routes, hostSettings) ?? pattern);
   const ranks = new Map(patterns.map((pattern, rank) => [pattern, rank]));
   const rankOf = ({ host }: Route) => ranks.get(host)!;
-  const candidates = routes.filter(({ host }) => ranks.has(host))
-    .sort((a, b) => rankOf(a) - rankOf(b));
+  const candidates = routes.filter((route) => {
+    if (!ranks.has(route.host)) return false;
+    // The star of an Ingress stands for one label, also where Gateways share the socket.
+    return !isShared || isOfSharing(route, request.listener) ||
+      !route.host.startsWith("*.") || hostPatternTakes(route.host, request.host, wildcards);
+  }).sort((a, b) => rankOf(a) - rankOf(b));
   const served = candidates.filter((route) => isOn(route, request.listener));
   const { hostname } = listener ?? {};
   if (hostname !== undefined && !hostPatternTakes(hostname, request.host, listener?.wildcards)) {
     const lostBecause = `the listener ${request.listener} is for ${hostname} only`;
     return candidates.map((route) => ({ route, lostBecause, isMatch: false }));
   }
-  const isFalling = listener?.fallThrough === true;
+  const isFalling = listener?.fallThrough === true ||
+    (winner !== null && isOfSharing(winner, request.listener));
   // Of this host and of more specific ones routes are compared.
   const decides = isFalling ? winner?.host : served[0]?.host;
   const lastRank = decides === undefined ? Infinity : ranks.get(decides)!;
@@ -205,6 +212,13 @@ function whyNot(
     : `is ${JSON.stringify(got)}, which the regular expression ${value} does not match as a whole`;
 }
 
-function isOn({ listeners }: Route, listener: string): boolean {
-  return listeners?.includes(listener) ?? BUILT_IN_LISTENERS.has(listener);
+function isOn(route: Route, listener: string): boolean {
+  return route.listeners === undefined
+    ? BUILT_IN_LISTENERS.has(listener)
+    : route.listeners.includes(listener) || isOfSharing(route, listener);
+}
+
+/** Whether it is on a listener of a Gateway that shares the built-in one. */
+function isOfSharing({ listeners = [] }: Route, listener: string): boolean {
+  return listeners.some((id) => sharedSocketOf(id) === listener);
 }

@@ -20,7 +20,14 @@ import { Bindings, type NumberedBinding } from "./bindings.ts";
 import { ANY, NO_HOST } from "./host.ts";
 import { HttpsRedirects } from "./https_redirects.ts";
 import { Interned } from "./interned.ts";
-import { type HostEntry, type HostRules, ListenerIndex } from "./listener_hosts.ts";
+import {
+  type HostEntry,
+  type HostRules,
+  indexNameOf,
+  isBuiltIn,
+  type ListenerHosts,
+  ListenerIndex,
+} from "./listener_hosts.ts";
 import { PathTrees, REFUSED } from "./path.ts";
 import { compilePattern, type PatternCompiler } from "../http/pattern.ts";
 import { type MatchedRequest, PLAIN_REQUEST } from "./request_view.ts";
@@ -42,7 +49,7 @@ export interface Binding<T> {
 /** Of the default action. */
 const ANY_PATH: RouteMatch = { path: { type: "Prefix", value: "/" } };
 
-/** A host's routes on a listener, by their numbers; null for both built-in listeners. */
+/** A host's routes on a listener, as `HostEntry` names it, by their numbers. */
 interface ListenerRoutes {
   readonly listener: string | null;
   readonly numbers: readonly number[];
@@ -148,8 +155,10 @@ export class RouteTable<T> {
     request: MatchedRequest = PLAIN_REQUEST,
     listener = "http",
   ): number {
-    const isBuiltIn = listener === "http" || listener === "https";
-    if (isBuiltIn && this.#hosts.isPlain) {
+    if (!isBuiltIn(listener)) {
+      return this.#findOn(this.#hosts.on(listener), host, path, request);
+    }
+    if (this.#hosts.isPlain) {
       const { common } = this.#hosts;
       const start = common.find(host);
       if (start !== NO_HOST) {
@@ -158,15 +167,21 @@ export class RouteTable<T> {
         if (number === REFUSED) return BAD_PATH;
       }
     } else {
-      const place = this.#findOn(listener, host, path, request);
-      if (place !== NO_ROUTE || !isBuiltIn) return place;
+      const hosts = this.#hosts.deciding(listener, host);
+      const place = this.#findOn(hosts, host, path, request);
+      // A host of a Gateway never falls to the default backend of an Ingress.
+      if (place !== NO_ROUTE || this.#hosts.isOfGateway(hosts, host)) return place;
     }
     return this.#fallback === NO_HOST ? NO_ROUTE : this.#bindings.place(this.#fallback, 0);
   }
 
   /** The same without the fallback, whatever the listener's rules are. */
-  #findOn(listener: string, host: string, path: string, request: MatchedRequest): number {
-    const hosts = this.#hosts.on(listener);
+  #findOn(
+    hosts: ListenerHosts | null,
+    host: string,
+    path: string,
+    request: MatchedRequest,
+  ): number {
     let from = hosts?.first(host) ?? null;
     if (hosts === null || from === null) return NO_ROUTE;
     // Lists are looked for one by one: mostly the first has a route.
@@ -225,7 +240,7 @@ export class RouteTable<T> {
 function byListener(routes: readonly Route[]): ListenerRoutes[] {
   const lists = Map.groupBy(
     routes.flatMap(({ listeners = [...BUILT_IN_LISTENERS] }, number) =>
-      listeners.map((listener) => ({ listener, number }))
+      [...new Set(listeners.map(indexNameOf))].map((listener) => ({ listener, number }))
     ),
     ({ listener }) => listener,
   );

@@ -1,14 +1,35 @@
 /**
  * Ids of listeners: those of the proxy's own ports, and `<namespace>/<gateway>/<listener>` for those of
- * Gateways. In: the parts, or an id. Out: the id, or its parts. Pure.
+ * Gateways; one that shares a port of the proxy with Ingresses ends in `@http` or `@https`. In: the parts,
+ * or an id. Out: the id, or its parts. Pure.
  */
 
 /** The listeners that every proxy has. Routes that name no listener are on these. */
 export const BUILT_IN_LISTENERS: ReadonlySet<string> = new Set(["http", "https"]);
 
+/** A socket that Ingresses have, and that listeners of Gateways may share with them. */
+export type SharedSocket = "http" | "https";
+
+export const SHARED_SOCKETS: readonly SharedSocket[] = ["http", "https"];
+
 /** @param gateway `namespace/name`. */
 export function listenerId(gateway: string, name: string): string {
   return `${gateway}/${name}`;
+}
+
+/**
+ * Another id than that of the same listener with an address of its own, or on the other socket: its routes
+ * then are others, too, and are placed anew.
+ *
+ * @param gateway `namespace/name`.
+ */
+export function sharedListenerId(gateway: string, name: string, socket: SharedSocket): string {
+  return `${listenerId(gateway, name)}@${socket}`;
+}
+
+/** The socket that a listener of a Gateway shares with Ingresses; null for one that shares none. */
+export function sharedSocketOf(id: string): SharedSocket | null {
+  return SHARED_SOCKETS.find((socket) => id.endsWith(`@${socket}`)) ?? null;
 }
 
 /** `namespace/name`; the empty string for a built-in listener. */
@@ -18,5 +39,7 @@ export function gatewayOf(id: string): string {
 
 /** In its Gateway. */
 export function listenerNameOf(id: string): string {
-  return id.slice(id.lastIndexOf("/") + 1);
+  const name = id.slice(id.lastIndexOf("/") + 1);
+  const socket = sharedSocketOf(name);
+  return socket === null ? name : name.slice(0, -socket.length - 1);
 }

@@ -204,7 +204,8 @@ export const LISTENER = object({
   fallThrough: Type.Boolean(),
   /**
    * Of HTTPS on a container port: ids of its certificates. A client gets the first whose key it can
-   * verify. If none of them can be used, handshakes for the listener are refused.
+   * verify. If none of them can be used, handshakes for the listener are refused. On `https`, whose
+   * clients get the certificate of a host, they say only whose they are.
    */
   certificates: Type.Optional(Type.Array(ID)),
   origin: ORIGIN,
@@ -389,7 +390,7 @@ export const CERTIFICATE = object({
   hosts: Type.Array(formed(certificateHost)),
   /**
    * Hosts that it is shown for and does not name: clients refuse it there, so plain HTTP is never
-   * redirected. Sorted. A file of format 1 also lists names below one of its wildcards that another
+   * redirected. And hosts of Gateways, where only filters redirect. Sorted. A file of format 1 also lists names below one of its wildcards that another
    * namespace owns, for which format 2 has `hostSettings`.
    */
   plain: Type.Optional(Type.Array(formed(certificateHost))),

@@ -1,7 +1,7 @@
 /**
  * The golden files of Gateway API. In: `gateway/NAME.in.yaml`, the objects of one case as ordinary manifests.
- * Out: the conditions of every class, Gateway, route and ListenerSet, and the listeners and routes of the
- * snapshot, as the text of `NAME.out.yaml`. `gateway/conformance/` has the objects of the tests of the
+ * Out: the conditions of every class, Gateway, route and ListenerSet, the listeners and routes of the snapshot,
+ * and hosts with their certificates where there are some; and problems of Ingresses, as the text of `NAME.out.yaml`. `gateway/conformance/` has the objects of the tests of the
  * official conformance suite, one case each.
  *
  * `!base64 NAME …` stands for files in `certificates/`, as for `translate_case.ts`.
@@ -19,6 +19,7 @@ import {
   serviceSettings,
 } from "../../controller/translate/gateway/objects/parameters.ts";
 import type { FilterSpec, Route, Snapshot } from "../../shared/snapshot/types.ts";
+import { formatObject } from "../../shared/problem.ts";
 import { namesEndingIn, parseObjects, shortenSmallMaps } from "./golden_yaml.ts";
 import { DEFAULT_OPTIONS, resourcesOf } from "./translate_case.ts";
 
@@ -49,7 +50,6 @@ export function readGatewayCase(name: string): readonly unknown[] {
   return parseObjects(Deno.readTextFileSync(new URL(`${name}.in.yaml`, FOLDER)), name);
 }
 
-/** Without Ingresses, and nothing published before. */
 const NOW = Date.parse("2030-01-01T00:00:00Z");
 
 const OPTIONS = { ...DEFAULT_OPTIONS, gateway: DEFAULT_GATEWAY_OPTIONS };
@@ -64,16 +64,17 @@ export function runGatewayCase(objects: readonly unknown[]): Translation {
 }
 
 /** As YAML, objects by their names. */
-export function formatGatewayCase({ gateway, snapshot }: Translation): string {
+export function formatGatewayCase({ gateway, snapshot, problems }: Translation): string {
   const { classes, gateways, routes, listenerSets } = gateway!;
+  const ofIngresses = problems.filter(({ object }) => object?.kind === "Ingress");
   const document = new Document({
     classes: classes.map(({ name, generation, conditions }) => ({
       ...{ name, generation },
       conditions: conditions.map(showCondition),
     })),
-    gateways: gateways.map(({ identity, generation, conditions, service, listeners, ports }) => ({
+    gateways: gateways.map(({ identity, conditions, listeners, ports, ...gateway }) => ({
       name: identity.key,
-      generation,
+      generation: gateway.generation,
       conditions: conditions.map(showCondition),
       listeners: listeners.map(({ supportedKinds, conditions, ...listener }) => ({
         ...listener,
@@ -81,7 +82,7 @@ export function formatGatewayCase({ gateway, snapshot }: Translation): string {
         supportedKinds: supportedKinds.map(({ kind }) => kind),
       })),
       ports: ports.map(({ port }) => port),
-      ...showService(service),
+      ...(gateway.address === "shared" ? { address: "shared" } : showService(gateway.service)),
     })),
     routes: routes.map(({ identity, generation, parents }) => ({
       name: identity.key,
@@ -100,7 +101,13 @@ export function formatGatewayCase({ gateway, snapshot }: Translation): string {
     served: {
       listeners: (snapshot.listeners ?? []).map((listener) => showListener(listener)),
       routes: snapshot.routes.map((route) => showRoute(route, snapshot)),
+      ...showCertificates(snapshot),
     },
+    ...(ofIngresses.length === 0 ? {} : {
+      problems: ofIngresses.map(({ object, field, reason, message }) =>
+        `${formatObject(object!)} ${field}: ${reason}, ${message}`
+      ),
+    }),
   }, { aliasDuplicateObjects: false });
   shortenSmallMaps(document, { items: 5, length: 20 });
   return document.toString({ lineWidth: 100 });
@@ -128,14 +135,23 @@ function showListener(
   return `${id}: ${protocol} on port ${port} for ${hostname ?? "any host"}${shown}`;
 }
 
+/** `infra/tls: app.example.com`, those of hosts alone. */
+function showCertificates({ certificates }: Snapshot): { readonly certificates?: string[] } {
+  const shown = certificates.filter(({ hosts }) => hosts.length > 0)
+    .map(({ origin: { namespace, name }, hosts }) => `${namespace}/${name}: ${hosts.join(", ")}`);
+  return shown.length === 0 ? {} : { certificates: shown };
+}
+
 /** `app.example.com Prefix /a GET on infra/web/http: shop/api:80 × 9, 500 × 1`. */
-function showRoute({ host, match, listeners = [], action, filterSet }: Route, snapshot: Snapshot) {
+function showRoute({ host, match, listeners, action, filterSet }: Route, snapshot: Snapshot) {
   const values = [...match.headers ?? [], ...match.query ?? []]
     .map(({ name, type, value }) => ` ${name}${type === "Exact" ? "=" : "~"}${value}`);
   const filters = snapshot.filterSets?.find(({ id }) => id === filterSet)?.filters ?? [];
   const { path: { type, value }, method } = match;
   return `${host} ${type} ${value}${method === undefined ? "" : ` ${method}`}${values.join("")} ` +
-    `on ${listeners.join(" and ")}: ${filters.map(showFilter).join("")}${showAction(action)}`;
+    `on ${listeners?.join(" and ") ?? "all"}: ${filters.map(showFilter).join("")}${
+      showAction(action)
+    }`;
 }
 
 function showFilter({ kind, ...filter }: FilterSpec): string {

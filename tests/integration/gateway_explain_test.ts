@@ -7,6 +7,7 @@ import {
   route,
   secureListener,
 } from "../support/gateway_listeners.ts";
+import { sharedListenerId } from "../../shared/snapshot/listener_id.ts";
 import { ProxyProcess } from "../support/proxy_process.ts";
 
 Deno.test("a proxy's /explain names listener and route of a Gateway, and why others lost", async () => {
@@ -69,4 +70,27 @@ Deno.test("a proxy's /explain names listener and route of a Gateway, and why oth
     const { status, text: reply } = await explain(url, gateway);
     assert.deepEqual([status, reply], [404, text]);
   }
+});
+
+Deno.test("a proxy's /explain for a Gateway on the ports of Ingresses says what has a host there", async () => {
+  const shared = listener("http", "http", { id: sharedListenerId("test/gw", "http", "http") });
+  const snapshot = gatewaySnapshot({
+    listeners: [shared],
+    routes: [
+      { ...route([shared], "a.example.com", "web"), id: "of gw" },
+      { ...route([shared], "*.example.com", "web"), id: "of gw, any" },
+    ],
+    upstreams: { web: 1 },
+  });
+  await using proxy = await ProxyProcess.start({ snapshot });
+  for (const gateway of ["", "&gateway=test/gw"]) {
+    const { text } = await proxy.admin(`/explain?url=http://a.example.com/x${gateway}`);
+    assert.match(text, /^Route: of gw\n/m);
+    assert.match(
+      text,
+      /^Considered: of gw, any\n +lost because its host .* is less specific than/m,
+    );
+  }
+  const { text } = await proxy.admin("/explain?url=http://other.test/&gateway=test/gw");
+  assert.match(text, /^Route: \* Prefix \/\n/m);
 });

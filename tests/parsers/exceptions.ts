@@ -33,6 +33,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "controller/watch/watches.ts": ["Watches.mayList"],
       "controller/translate/gateway/objects/condition.ts": ["falseCondition", "trueCondition"],
       "controller/translate/gateway/served_routes.ts": ["broken"],
+      "controller/translate/gateway/sharing/shared_ports.ts": ["crowdedOut"],
     },
   },
   {
@@ -44,13 +45,18 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "proxy/router/https_redirects.ts": ["HttpsRedirects.find"],
       "proxy/router/listener_hosts.ts": [
         "ListenerHosts.first",
+        "ListenerHosts.firstListed",
         "ListenerHosts.has",
         "ListenerHosts.listAt",
         "ListenerHosts.next",
+        "ListenerIndex.deciding",
         "ListenerIndex.entriesOf",
         "ListenerIndex.has",
+        "ListenerIndex.isOfGateway",
         "ListenerIndex.names",
         "ListenerIndex.on",
+        "indexNameOf",
+        "isBuiltIn",
       ],
       "proxy/http/pattern.ts": ["compilePattern", "compileSearch", "literalStart", "wholeText"],
       "proxy/router/table.ts": ["RouteTable.namesHost", "RouteTable.redirectsToHttps"],
@@ -62,7 +68,14 @@ export const EXCEPTIONS: readonly Exceptions[] = [
     reason:
       "Joins two names of the Kubernetes API, of at most 253 characters each, or takes them apart.",
     functions: {
-      "shared/snapshot/listener_id.ts": ["gatewayOf", "listenerId", "listenerNameOf"],
+      "shared/snapshot/listener_id.ts": [
+        "gatewayOf",
+        "listenerId",
+        "listenerNameOf",
+        "sharedListenerId",
+        "sharedSocketOf",
+      ],
+      "controller/translate/gateway/objects/hostname.ts": ["broaderPatterns"],
     },
   },
   {
@@ -463,7 +476,10 @@ export const EXCEPTIONS: readonly Exceptions[] = [
     reason: "Calls what has a row here, once for an object or a connection.",
     functions: {
       "controller/translate/credentials/credentials.ts": ["CredentialsReader.read"],
-      "controller/translate/gateway/gateway_translator.ts": ["GatewayTranslator.translate"],
+      "controller/translate/gateway/gateway_translator.ts": [
+        "GatewayTranslator.sharedHosts",
+        "GatewayTranslator.translate",
+      ],
       "controller/translate/gateway/lookups.ts": ["UsedUpstreams.faultOf"],
       "proxy/filters/access/external_cache.ts": ["cachedSubresponse"],
       "proxy/filters/access/networks.ts": ["networksCheck"],

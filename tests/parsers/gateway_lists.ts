@@ -3,7 +3,10 @@
  */
 import { covers, readHostname } from "../../controller/translate/gateway/objects/hostname.ts";
 import {
+  type AddressSharing,
   type GatewayObjects,
+  readGateways,
+  readRoutes,
   translateGatewayApi,
 } from "../../controller/translate/gateway/gateway_translation.ts";
 import {
@@ -13,8 +16,15 @@ import {
 } from "../../controller/translate/gateway/gateway_parameters.ts";
 import { GatewayReaders } from "../../controller/translate/gateway/gateway_readers.ts";
 import { DEFAULT_GATEWAY_OPTIONS } from "../../controller/translate/gateway/gateway_translator.ts";
+import { RouteClaimants } from "../../controller/translate/gateway/route_claimants.ts";
 import { servicePorts } from "../../controller/translate/gateway/lookups.ts";
+import type { AddressKind } from "../../controller/translate/gateway/objects/parameters.ts";
 import { patternFault } from "../../controller/translate/gateway/objects/pattern.ts";
+import { readIdentity } from "../../controller/base/identity.ts";
+import { ServingIngresses } from "../../controller/translate/hosts/host_claimants.ts";
+import type { Source } from "../../controller/translate/model/source.ts";
+import { NamespaceReader } from "../../controller/translate/hosts/namespace_facts.ts";
+import { OwnershipResolver } from "../../controller/translate/hosts/ownership.ts";
 import { readService } from "../../controller/translate/backends/service.ts";
 import type { Snapshot } from "../../shared/snapshot/types.ts";
 import { listParser, type Parser, textParser } from "./parser.ts";
@@ -207,6 +217,36 @@ interface Translating {
   readonly published?: Snapshot | null;
   /** Of what one namespace may have. */
   readonly limit?: number;
+  readonly address?: AddressKind;
+}
+
+const NOTHING_GIVEN = {
+  configMaps: configMapLookup([], []),
+  published: null,
+  address: "own",
+} as const;
+
+/** Without Ingresses. */
+function sharingOf(
+  given: GatewayObjects,
+  context: Required<Pick<Translating, "published" | "configMaps" | "address">>,
+  readers: GatewayReaders,
+): AddressSharing {
+  const { gateways } = readGateways(
+    given,
+    { ...DEFAULT_GATEWAY_OPTIONS, ...context },
+    readers,
+  );
+  const routes = readRoutes(given.routes, readers);
+  const { claimants, namespaces } = new RouteClaimants().of(gateways, routes, {
+    ...{ namespaces: null, published: context.published },
+    bounds: { routes: Infinity, hostBytes: Infinity },
+  });
+  const ownership = new OwnershipResolver().resolve({
+    ...{ mode: "namespace", claimants, claims: null, published: null, kept: new Set() },
+    namespaces: new NamespaceReader().read([]),
+  }, 0);
+  return { ownership, claimants, namespaces, ingresses: new Map() };
 }
 
 function translateAll(
@@ -216,19 +256,28 @@ function translateAll(
     configMaps = configMapLookup([], []),
     published = null,
     limit = Infinity,
+    address = "own",
   }: Translating = {},
 ) {
   return translateGatewayApi(given, {
     services: servicePorts(new Map([["one/x", SERVICE]])),
     upstreams: { faultOf: () => null },
-    secrets: { find: () => "no Secret" },
+    secrets: { find: () => "no Secret", namesOf: () => [] },
     namespaces: new Map([["one", {}]]),
     bounds: { routes: limit, hostBytes: limit, certificates: limit },
     taken: new Map(),
+    sharing: sharingOf(given, { published, configMaps, address }, readers),
     ...DEFAULT_GATEWAY_OPTIONS,
-    ...{ published, configMaps },
+    ...{ published, configMaps, address },
   }, readers);
 }
+
+const BY_ADDRESS = (["own", "shared"] as const).flatMap((address) =>
+  Object.entries(OBJECTS).map(([name, make]) => ({
+    name: address === "own" ? name : `${name}, with a shared address`,
+    ...{ make, address },
+  }))
+);
 
 export const GATEWAY_PARSERS: readonly Parser[] = [
   listParser({
@@ -247,6 +296,7 @@ export const GATEWAY_PARSERS: readonly Parser[] = [
       "controller/translate/gateway/gateway_readers.ts GatewayReaders.classes",
       "controller/translate/gateway/gateway_readers.ts GatewayReaders.gateway",
       "controller/translate/gateway/gateway_readers.ts GatewayReaders.route",
+      "controller/translate/gateway/host_admission.ts HostAdmission.admit",
       "controller/translate/gateway/lookups.ts namespaceLabels",
       "controller/translate/gateway/lookups.ts servicePorts",
       "controller/translate/gateway/lookups.ts tlsSecrets",
@@ -262,10 +312,11 @@ export const GATEWAY_PARSERS: readonly Parser[] = [
       "controller/translate/gateway/objects/route_match.ts readMatch",
       "controller/translate/gateway/served_routes.ts RoutePlacements.serve",
       "controller/translate/gateway/route_bounds.ts crowdedNamespaces",
+      "controller/translate/gateway/sharing/host_certificates.ts hostCertificates",
     ],
     count: 4096,
     read: Object.fromEntries(
-      Object.entries(OBJECTS).map(([name, make]) => [name, (count: number) => {
+      BY_ADDRESS.map(({ name, make, address }) => [name, (count: number) => {
         const given = make(count);
         const { classes: gatewayClasses, gateways } = given;
         const configMaps = listOf(count, (i) => ({
@@ -277,10 +328,26 @@ export const GATEWAY_PARSERS: readonly Parser[] = [
         return () => {
           const readers = new GatewayReaders();
           parameterReferences({ gatewayClasses, gateways } as ParameterLists, "one", readers);
-          translateAll(given, { readers, configMaps: lookup });
+          translateAll(given, { readers, configMaps: lookup, address });
         };
       }]),
     ),
+  }),
+  listParser({
+    name: "hosts of Ingresses that Gateways name too",
+    functions: ["controller/translate/hosts/host_claimants.ts ServingIngresses.of"],
+    count: 4096,
+    read: {
+      "hosts": (count) => {
+        const hosts = listOf(count, (i) => ({ host: `h-${i}.test`, field: "" }));
+        const identity = readIdentity("Ingress", { metadata: { name: "web", namespace: "one" } });
+        const source = { identity, hosts, otherNames: [], rules: [], takesAnyHost: false };
+        const { ownership } = sharingOf(objects({}), NOTHING_GIVEN, new GatewayReaders());
+        const asked = new Set(hosts.map(({ host }) => host));
+        return () =>
+          void new ServingIngresses().of([source as unknown as Source], ownership, asked);
+      },
+    },
   }),
   listParser({
     name: "published HTTPRoutes of a namespace beyond its bounds",

@@ -181,7 +181,7 @@ const TEXTS: Readonly<Record<string, TextReader>> = {
   "shared/path/pattern_size.ts writtenOut": [MAX_ROUTE_PATH, writtenOut, ["(", "){2}"]],
   "controller/translate/ingress/path.ts readPathType": [
     PATH_BYTES,
-    (text) => readPathType(text, "nginx"),
+    (text) => readPathType(text),
   ],
   "controller/translate/ingress/path.ts explainPath": [
     PATH_BYTES,

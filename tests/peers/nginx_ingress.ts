@@ -74,8 +74,9 @@ function serverOf(ingress: HostedIngress, port: number, blocked: string): string
   const locations = paths.flatMap(([path, type]) => {
     const body = locationBody(ingress);
     if (type === "Exact") return [`location = ${path} {${body}}`];
-    if (path === "/" || type !== "Prefix") return [`location ${path} {${body}}`];
-    // A Prefix takes whole segments: updateServerLocations in internal/ingress/controller.
+    if (path === "/") return [`location / {${body}}`];
+    // A Prefix takes whole segments: updateServerLocations in internal/ingress/controller. So does
+    // ImplementationSpecific: SetDefaultNGINXPathType in internal/k8s.
     return [`location ${path}/ {${body}}`, `location = ${path} {${body}}`];
   });
   // What no path takes is the default backend's.

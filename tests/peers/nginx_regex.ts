@@ -53,8 +53,9 @@ const DEFAULT_LOCATION: Location = {
 
 function serverOf({ host, ingresses }: RegexHost, port: number): string {
   const all = locationsOf(ingresses);
-  // What no path takes is the default backend's.
-  const locations = all.some(({ path }) => path === "/") ? all : [...all, DEFAULT_LOCATION];
+  // What no path takes is the default backend's, whose location a Prefix / replaces where it stands.
+  const root = all.find(({ path, type }) => path === "/" && type === "Prefix") ?? DEFAULT_LOCATION;
+  const locations = [root, ...all.filter((location) => location !== root)];
   // Go compares texts, and takes their length, in bytes.
   const bytes = (path: string) => new TextEncoder().encode(path);
   locations.sort((a, b) => Buffer.compare(bytes(b.path), bytes(a.path)));
@@ -77,7 +78,8 @@ function serverOf({ host, ingresses }: RegexHost, port: number): string {
 function locationsOf(ingresses: RegexHost["ingresses"]): Location[] {
   const found: Location[] = [];
   for (const [name, { annotations, paths }] of Object.entries(ingresses)) {
-    for (const [path, type] of paths) {
+    for (const [path, written] of paths) {
+      const type = typeOf(written);
       if (found.some((other) => other.path === path && other.type === type)) continue;
       const target = annotations["rewrite-target"] ?? "";
       const usesRegex = annotations["use-regex"] === "true";
@@ -87,6 +89,11 @@ function locationsOf(ingresses: RegexHost["ingresses"]): Location[] {
     }
   }
   return found;
+}
+
+/** As SetDefaultNGINXPathType of internal/k8s leaves it. */
+export function typeOf(written: string): string {
+  return written === "ImplementationSpecific" ? "Prefix" : written;
 }
 
 function needsRewrite({ target, path }: Location): boolean {

@@ -84,7 +84,6 @@ function randomIngress(random: Random, host: string, name: string): AnnotatedIng
     annotations["x-forwarded-prefix"] = random.pick(["/api", "/$1", "$2", "/x/$1$2"]);
   }
   const isPlain = random.oneIn(3);
-  // Without regular expressions, ImplementationSpecific is another type here than there.
   const paths = Array.from(
     { length: 1 + random.below(3) },
     () => isPlain ? random.pick(PLAIN) : [random.pick(PATTERNS), "ImplementationSpecific"] as const,

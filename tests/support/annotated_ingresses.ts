@@ -36,7 +36,11 @@ const OPTIONS: TranslateOptions = {
 
 const CONFIG_MAP = { namespace: "ingress-nginx", name: "ingress-nginx-controller" };
 
+/** When the first Ingress of a test was created; each further one, a second later. */
+const CREATED = Date.UTC(2026, 0, 1);
+
 /**
+ * @param ingresses The oldest first.
  * @param ports Of the endpoints, on the loopback address.
  * @param profile Of all, unless `isOutside` says otherwise.
  * @param others Services beside `web` in each namespace, each with the port of its endpoint.
@@ -80,10 +84,12 @@ export function annotatedSnapshot(
   const backend = { service: { name: "web", port: { number: 80 } } };
   const objects = Object.entries(ingresses).map((
     [name, { annotations, host, paths, isOutside, namespace = "default", sharesWith }],
+    i,
   ) => ({
     metadata: {
       namespace,
       name,
+      creationTimestamp: new Date(CREATED + i * 1000).toISOString(),
       annotations: {
         ...Object.fromEntries(
           Object.entries(annotations)

@@ -25,6 +25,7 @@ export function gatewayPlan(
     labels: {},
     annotations: {},
     addresses: [],
+    address: "own",
     ...rest,
     gateway: { namespace: "shop", name: "web", uid: "u1", className: "pingress", ...gateway },
     service: { ...SETTINGS, ...service },

@@ -8,7 +8,9 @@ import type { Resources } from "../../controller/kube/resources.ts";
 import { type Translation, Translator } from "../../controller/translate/translator.ts";
 import { DEFAULT_GATEWAY_OPTIONS } from "../../controller/translate/gateway/gateway_translator.ts";
 import { GATEWAY_CONTROLLER } from "../../controller/translate/gateway/objects/gateway_class.ts";
+import type { AddressKind } from "../../controller/translate/gateway/objects/parameters.ts";
 import { keyOf } from "../../controller/base/identity.ts";
+import type { ServerCertificate } from "../../proxy/certificates/store.ts";
 import type { ListenRange } from "../../shared/net/port_range.ts";
 import { listenerId } from "../../shared/snapshot/listener_id.ts";
 import type { Snapshot } from "../../shared/snapshot/types.ts";
@@ -30,18 +32,21 @@ export interface GatewayChanges {
   readonly creationTimestamp?: string;
   /** One of HTTP for each; default: 80. */
   readonly ports?: readonly number[];
+  /** In place of `ports`. */
+  readonly listeners?: readonly object[];
 }
 
 /** Listeners are called `http-<port>`. */
 export function gatewayObject(
   name: string,
-  { namespace = "shop", creationTimestamp, ports = [80] }: GatewayChanges = {},
+  { namespace = "shop", creationTimestamp, ports = [80], listeners }: GatewayChanges = {},
 ) {
   return {
     metadata: { name, namespace, creationTimestamp },
     spec: {
       gatewayClassName: CLASS.metadata.name,
-      listeners: ports.map((port) => ({ name: `http-${port}`, port, protocol: "HTTP" })),
+      listeners: listeners ??
+        ports.map((port) => ({ name: `http-${port}`, port, protocol: "HTTP" })),
     },
   };
 }
@@ -78,10 +83,36 @@ export interface TranslatedFleetOptions extends FleetOptions {
   readonly rangeSize: number;
   /** Those with a Service `web`; default: `shop`. */
   readonly namespaces?: readonly string[];
+  /** Whether Gateways share the address of Ingresses; default: own. */
+  readonly address?: AddressKind;
 }
 
 /** What changes from one configuration to the next. */
-export type GatewayObjectsOf = Pick<Resources, "gateways" | "httpRoutes" | "referenceGrants">;
+export type GatewayObjectsOf =
+  & Pick<Resources, "gateways" | "httpRoutes" | "referenceGrants">
+  /** By default the Ingress of host `ingress.test`, and no Secrets. */
+  & Partial<Pick<Resources, "ingresses" | "secrets">>;
+
+/** An Ingress of `/` of a host, to Service `web` of its namespace. */
+export function ingressObject(
+  name: string,
+  host: string,
+  { namespace = "shop", secretName, creationTimestamp }: {
+    readonly namespace?: string;
+    readonly secretName?: string;
+    readonly creationTimestamp?: string;
+  } = {},
+) {
+  const backend = { service: { name: "web", port: { number: SERVICE_PORT } } };
+  return {
+    metadata: { name, namespace, creationTimestamp },
+    spec: {
+      ingressClassName: "pingress",
+      ...(secretName === undefined ? {} : { tls: [{ hosts: [host], secretName }] }),
+      rules: [{ host, http: { paths: [{ path: "/", pathType: "Prefix", backend }] } }],
+    },
+  };
+}
 
 export class TranslatedFleet implements AsyncDisposable {
   readonly range: ListenRange;
@@ -89,14 +120,19 @@ export class TranslatedFleet implements AsyncDisposable {
   readonly backend: Backend;
   /** Of the proxy's own, where the Ingress of host `ingress.test` is served. */
   port = 0;
+  /** The same of HTTPS. */
+  tlsPort = 0;
   readonly #translator = new Translator();
   readonly #namespaces: readonly string[];
+  readonly #address: AddressKind;
   #published: Snapshot | null = null;
 
   private constructor(
-    { workers = 2, rangeSize, namespaces = ["shop"], ...options }: TranslatedFleetOptions,
+    { workers = 2, rangeSize, namespaces = ["shop"], address = "own", ...options }:
+      TranslatedFleetOptions,
     backend: Backend,
   ) {
+    this.#address = address;
     this.range = freeRange(rangeSize);
     this.#namespaces = namespaces;
     this.backend = backend;
@@ -109,12 +145,13 @@ export class TranslatedFleet implements AsyncDisposable {
   ): Promise<TranslatedFleet> {
     const scene = new TranslatedFleet(options, backend);
     const applied = scene.apply({ gateways: [], httpRoutes: [] });
-    const { http } = await scene.fleet.listen({
+    const { http, https } = await scene.fleet.listen({
       http: [{ hostname: HOSTNAME, port: 0 }],
-      https: [],
+      https: [{ hostname: HOSTNAME, port: 0 }],
     });
     await applied;
     scene.port = http[0].port;
+    scene.tlsPort = https[0].port;
     return scene;
   }
 
@@ -126,12 +163,16 @@ export class TranslatedFleet implements AsyncDisposable {
       {
         ...TRANSLATE_OPTIONS,
         allowLocalEndpoints: true,
-        gateway: { ...DEFAULT_GATEWAY_OPTIONS, listenRange: this.range },
+        gateway: {
+          ...DEFAULT_GATEWAY_OPTIONS,
+          listenRange: this.range,
+          address: this.#address,
+        },
       },
       () => 0,
     );
     this.#published = translation.snapshot;
-    await this.fleet.serve(translation.snapshot, []);
+    await this.fleet.serve(translation.snapshot, certificatesIn(translation.snapshot));
     return translation;
   }
 
@@ -149,18 +190,8 @@ export class TranslatedFleet implements AsyncDisposable {
 
   #resources(objects: GatewayObjectsOf): Resources {
     const [namespace] = this.#namespaces;
-    const backend = { service: { name: "web", port: { number: SERVICE_PORT } } };
     return {
-      ingresses: [{
-        metadata: { name: "web", namespace },
-        spec: {
-          ingressClassName: "pingress",
-          rules: [{
-            host: "ingress.test",
-            http: { paths: [{ path: "/", pathType: "Prefix", backend }] },
-          }],
-        },
-      }],
+      ingresses: [ingressObject("web", "ingress.test", { namespace })],
       ingressClasses: [],
       services: this.#namespaces.map((namespace) => ({
         metadata: { name: "web", namespace },
@@ -182,4 +213,15 @@ export class TranslatedFleet implements AsyncDisposable {
       ...objects,
     };
   }
+}
+
+/** As the proxy's loader gives them. */
+function certificatesIn({ certificates }: Snapshot): readonly ServerCertificate[] {
+  return certificates.map(({ id, hosts, plain, chain, key }) => {
+    if (chain.kind !== "pem" || key.kind !== "secret") throw new TypeError(`${id} is in files`);
+    return {
+      ...{ id, hosts, chain: chain.pem, key: key.pem },
+      ...(plain === undefined ? {} : { plain }),
+    };
+  });
 }

@@ -28,16 +28,13 @@ const OLDEST_DENO = "2.9";
 
 export function startTable(config: StartConfig, commands: readonly Command[]): StartTable {
   const rows = commands.map(({ name, permissions }) => {
-    return [name, flagsOf(taskOf(name, permissions, config), permissions)] as const;
+    const own = config.tasks[name]?.command;
+    // Another task may have the command's name, as check has.
+    const isSame = own?.split(" ").includes(`-P=${permissions}`);
+    return [name, flagsOf(isSame ? own : config.tasks[PROGRAM].command, permissions)] as const;
   });
   const harmless = flagsOf(config.tasks[PROGRAM].command, HARMLESS);
   return { deno: OLDEST_DENO, flags: { ...Object.fromEntries(rows), "": harmless } };
-}
-
-/** `check` is a task too, but another one: that of the code. */
-function taskOf(name: string, permissions: string, { tasks }: StartConfig): string {
-  const own = tasks[name]?.command.split(" ") ?? [];
-  return (own.includes(`-P=${permissions}`) ? tasks[name] : tasks[PROGRAM]).command;
 }
 
 /** `deno.json` of the package: the permission sets of its commands, and nothing to look up. */

@@ -10,14 +10,20 @@ Deno.test("each command starts with its own permission set, and the flags of its
   const { flags } = startTable(CONFIG, COMMANDS);
   for (const { name, permissions } of COMMANDS) {
     assert.deepEqual(flags[name].filter((flag) => flag.startsWith("-P")), [`-P=${permissions}`]);
-    // `deno task check` checks the code.
-    const hasTask = name !== "check" && CONFIG.tasks[name] !== undefined;
-    const task: string[] = CONFIG.tasks[hasTask ? name : "pingress"].command.split(" ");
-    const wanted = task.filter((flag) => /^--(?:v8-flags|no-prompt)/.test(flag));
+    const own: string = CONFIG.tasks[name]?.command ?? "";
+    const task: string = own.includes(` -P=${permissions} `) ? own : CONFIG.tasks.pingress.command;
+    const wanted: string[] = task.split(" ").filter((flag) =>
+      /^--(?:v8-flags|no-prompt)/.test(flag)
+    );
     for (const flag of wanted) assert.ok(flags[name].includes(flag), `${name}: ${flag}`);
     assert.ok(flags[name].every((flag) => flag.startsWith("-")), name);
   }
   assert.ok(flags[""].includes("-P=offline"));
+});
+
+Deno.test("a command whose name is that of another task starts as the program does", () => {
+  const config = { ...CONFIG, tasks: { ...CONFIG.tasks, codes: { command: "deno fmt --check" } } };
+  assert.deepEqual(startTable(config, COMMANDS), startTable(CONFIG, COMMANDS));
 });
 
 Deno.test("permission sets of the package are those of deno.json, and give nobody all rights", () => {

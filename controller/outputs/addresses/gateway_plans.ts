@@ -14,12 +14,13 @@ export function gatewayPlans(
   gateways: readonly GatewayStatus[],
   openPorts: (gateway: string) => readonly GatewayPort[] | null,
 ): readonly GatewayAddressPlan[] {
-  return gateways.map(({ identity: { ref, key }, uid, className, infrastructure, service }) => {
+  return gateways.map((gateway) => {
+    const { identity: { ref, key }, uid, className, infrastructure, address, service } = gateway;
     const { labels, annotations, addresses } = infrastructure;
     return {
       gateway: { namespace: ref.namespace, name: ref.name, uid, className },
       ports: openPorts(key),
-      ...{ labels, annotations, addresses, service },
+      ...{ labels, annotations, addresses, address, service },
     };
   });
 }

@@ -259,10 +259,12 @@ export class AddressKeeper {
     const plan = this.#plans.get(key);
     const run = new Run();
     if (this.#urgent.has(key)) {
-      if (plan !== undefined) await this.#objects.keepSlices(plan, endpoints, run);
+      if (plan?.address === "own") await this.#objects.keepSlices(plan, endpoints, run);
       this.#urgent.delete(key);
       this.#deferred.add(key);
     } else if (plan === undefined) await this.#remove(key, run);
+    // It asks for it, and its container ports are about to be another's.
+    else if (plan.address === "shared") await this.#objects.remove(key, run);
     else await this.#objects.ensure(plan, endpoints, run);
     if (this.#urgent.size === 0) {
       for (const deferred of this.#deferred) this.#queue.add(deferred);

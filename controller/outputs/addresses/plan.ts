@@ -2,7 +2,7 @@
  * What is to be there for each Gateway. In: nothing. Out: the types by which the controller says so, and by
  * which it is told what came of it.
  */
-import type { ServiceSettings } from "../../translate/gateway/objects/parameters.ts";
+import type { AddressKind, ServiceSettings } from "../../translate/gateway/objects/parameters.ts";
 import type { RequestedAddress } from "../../translate/gateway/objects/infrastructure.ts";
 import type { GatewayPort } from "../../translate/gateway/gateway_translation.ts";
 import type { GatewayRef } from "./names.ts";
@@ -20,6 +20,8 @@ export interface GatewayAddressPlan {
   readonly annotations: Readonly<Record<string, string>>;
   /** `spec.addresses`. */
   readonly addresses: readonly RequestedAddress[];
+  /** One that shares the address of Ingresses has no objects: those that it had go. */
+  readonly address: AddressKind;
   /** Null where the parameters cannot be used: then the Service stays as it is, and none is created. */
   readonly service: ServiceSettings | null;
 }

@@ -16,6 +16,7 @@ function wanted(routes: Readonly<Record<string, number>>, generation = 1): Wante
       identity: { ref, key: "apps/web", label: "Gateway apps/web", createdAt: 0 },
       uid: "u1",
       infrastructure: readInfrastructure({}),
+      address: "own",
       service: SETTINGS,
       ...{ generation, className: "pingress", ports: [] },
       conditions: [trueCondition("Accepted")],

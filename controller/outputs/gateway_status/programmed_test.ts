@@ -21,6 +21,7 @@ function gateway(
     identity: { ref, key: "apps/web", label: "Gateway apps/web", createdAt: 0 },
     uid: "u1",
     infrastructure: readInfrastructure({}),
+    address: "own",
     service: SETTINGS,
     ...{ generation: 2, className: "pingress", ports: [] },
     conditions: [condition],

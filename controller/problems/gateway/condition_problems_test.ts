@@ -23,6 +23,7 @@ function gateway(second: Condition): GatewayStatus {
     identity: readIdentity("Gateway", { metadata: { namespace: "shop", name: "web" } })!,
     ...{ uid: "", generation: 1, className: "pingress", ports: [] },
     infrastructure: readInfrastructure({}),
+    address: "own",
     service: SETTINGS,
     conditions: [ACCEPTED],
     listeners: [listener("a", ACCEPTED), listener("b", second)],

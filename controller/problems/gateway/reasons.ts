@@ -73,8 +73,15 @@ const ROWS: readonly Row[] = [
     "PortUnavailable",
     ["Accepted", "Programmed"],
     GATEWAY,
-    "the port of a listener cannot be opened",
-    "Free the port in the proxies that the message names, or widen --listen-range.",
+    "the port of a listener cannot be opened, or the address of Ingresses does not have it",
+    "Free the port in the proxies that the message names, widen --listen-range, or write one of the ports that the message names.",
+  ],
+  [
+    "HostnameNotOwned",
+    ["Accepted"],
+    ROUTE,
+    "on an address that is shared with Ingresses, other namespaces own all hostnames of the route",
+    "Write other hostnames, or give the Gateway an address of its own.",
   ],
   [
     "UnsupportedValue",

@@ -12,12 +12,17 @@ import type { ParentRef } from "./objects/parent_ref.ts";
 
 export interface AttachedListener {
   readonly listener: ListenerModel;
-  /** The hosts of the route on the listener. */
+  /** The hosts of the route on the listener; none where others have them. */
   readonly hostnames: readonly Hostname[];
 }
 
 export type Attachment =
-  | { readonly ok: true; readonly listeners: readonly AttachedListener[] }
+  | {
+    readonly ok: true;
+    readonly listeners: readonly AttachedListener[];
+    /** What of it is not served, and why; a sentence. Missing where all of it is. */
+    readonly note?: string;
+  }
   | { readonly ok: false; readonly condition: Condition };
 
 /** What is looked at of a route. */

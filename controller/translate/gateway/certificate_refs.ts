@@ -13,6 +13,8 @@ import type { ReferenceGrants, Referrer } from "./objects/reference_grant.ts";
 export interface TlsSecrets {
   /** The certificate of a Secret, for no host; why it has none, as a clause; null without the Secret. */
   find(namespace: string, name: string): Certificate | string | null;
+  /** The host patterns that the certificate of a Secret names. */
+  namesOf(namespace: string, name: string): readonly string[];
 }
 
 export interface ListenerCertificates {
@@ -20,6 +22,8 @@ export interface ListenerCertificates {
   readonly condition: Condition;
   /** What the listener shows; nothing where one of them cannot be used. */
   readonly certificates: readonly Certificate[];
+  /** The host patterns that each of these names. */
+  readonly names: readonly (readonly string[])[];
 }
 
 /** @param from The Gateway. */
@@ -33,6 +37,7 @@ export function listenerCertificates(
     return invalid(`${field}.tls.certificateRefs is empty. Write the name of a Secret.`);
   }
   const shown: Certificate[] = [];
+  const names: (readonly string[])[] = [];
   for (const [i, reference] of certificates.entries()) {
     const at = `${field}.tls.certificateRefs[${i}]`;
     if (reference === null) return invalid(`${at} cannot be read.`);
@@ -55,8 +60,9 @@ export function listenerCertificates(
     }
     if (typeof found === "string") return invalid(`${at}: ${found}.`);
     shown.push(found);
+    names.push(secrets.namesOf(namespace, name));
   }
-  return { condition: trueCondition("ResolvedRefs"), certificates: shown };
+  return { condition: trueCondition("ResolvedRefs"), certificates: shown, names };
 }
 
 function invalid(message: string, absent?: ObjectRef): ListenerCertificates {
@@ -64,5 +70,6 @@ function invalid(message: string, absent?: ObjectRef): ListenerCertificates {
 }
 
 function refused(reason: string, message: string, absent?: ObjectRef): ListenerCertificates {
-  return { condition: falseCondition("ResolvedRefs", reason, message, absent), certificates: [] };
+  const condition = falseCondition("ResolvedRefs", reason, message, absent);
+  return { condition, certificates: [], names: [] };
 }

@@ -1,7 +1,7 @@
 /**
  * Parameters of classes and Gateways, resolved. In: classes and Gateways as they are read, and their
- * ConfigMaps. Out: which classes are accepted, and for each Gateway what its Service is like, or why its
- * parameters cannot be used.
+ * ConfigMaps. Out: which classes are accepted, and for each Gateway whether it has an address of its own and
+ * what its Service is like, or why its parameters cannot be used.
  *
  * Parameters say what an address is like, and nothing else. So a mistake in them, be it in the ConfigMap of a
  * class with hundreds of Gateways, takes no traffic away: a Gateway that proxies have goes on, with the Service
@@ -18,6 +18,8 @@ import { type Condition, falseCondition, trueCondition } from "./objects/conditi
 import type { GatewayModel } from "./objects/gateway.ts";
 import type { GatewayClassModel } from "./objects/gateway_class.ts";
 import {
+  type AddressKind,
+  addressKind,
   type AddressParameters,
   type ConfigMapLookup,
   type FoundConfigMap,
@@ -40,19 +42,35 @@ export interface GatewayClassStatus {
 
 /** A Gateway of a class of ours, with what parameters say of it. */
 export interface ConfiguredGateway extends GatewayModel {
-  /** Null where its parameters, or those of its class, cannot be used: then its Service stays as it is. */
+  /** Where its parameters cannot be used, as it is published. */
+  readonly address: AddressKind;
+  /**
+   * Null where it shares its address; and where its parameters, or those of its class, cannot be used: then its
+   * Service stays as it is.
+   */
   readonly service: ServiceSettings | null;
   /** Whether its listeners are served, as far as it is for the whole Gateway to say. */
   readonly isServed: boolean;
+  /** Of a shared address: names of listeners for which its namespace has no room any more. */
+  readonly crowdedOut: ReadonlySet<string>;
 }
+
+const NONE: ReadonlySet<string> = new Set();
 
 export interface ParameterContext {
   readonly configMaps: ConfigMapLookup;
   /** Where ConfigMaps of classes are. */
   readonly namespace: string;
   readonly service: ServiceDefaults;
-  /** Keys of Gateways with listeners that are published. */
-  readonly publishedGateways: ReadonlySet<string>;
+  /** Where no parameter says otherwise. */
+  readonly address: AddressKind;
+  /** By key, Gateways with listeners that are published. */
+  readonly publishedGateways: ReadonlyMap<string, AddressKind>;
+}
+
+interface AddressSettings {
+  readonly address: AddressKind;
+  readonly service: ServiceSettings | null;
 }
 
 export class GatewayParameters {
@@ -84,20 +102,22 @@ export class GatewayParameters {
     const ofClass = this.#ofClasses.get(className);
     if (ofClass === undefined) return null;
     const settings = this.#settingsOf(gateway, ofClass);
-    const isPublished = this.#context.publishedGateways.has(key);
+    const { publishedGateways, address: byDefault } = this.#context;
+    const published = publishedGateways.get(key);
     return {
       ...gateway,
-      service: settings.ok ? settings.value : null,
+      ...(settings.ok ? settings.value : { address: published ?? byDefault, service: null }),
       refusal: refusal ?? (settings.ok ? null : settings.condition),
-      isServed: refusal === null && (settings.ok || isPublished),
+      isServed: refusal === null && (settings.ok || published !== undefined),
+      crowdedOut: NONE,
     };
   }
 
   #settingsOf(
     { identity, className, infrastructure: { parametersRef } }: GatewayModel,
     ofClass: Reading<AddressParameters>,
-  ): Reading<ServiceSettings> {
-    const { configMaps, service } = this.#context;
+  ): Reading<AddressSettings> {
+    const { configMaps, service: defaults, address: byDefault } = this.#context;
     if (!ofClass.ok) {
       const { type, reason, message, absent } = ofClass.condition;
       return {
@@ -116,7 +136,14 @@ export class GatewayParameters {
       identity.ref.namespace,
       configMaps,
     );
-    return own.ok ? serviceSettings(ofClass.value, own.value, service) : own;
+    if (!own.ok) return own;
+    const address = addressKind(ofClass.value, own.value, byDefault);
+    if (!address.ok) return address;
+    if (address.value === "shared") {
+      return { ok: true, value: { address: "shared", service: null } };
+    }
+    const service = serviceSettings(ofClass.value, own.value, defaults);
+    return service.ok ? { ok: true, value: { address: "own", service: service.value } } : service;
   }
 }
 

@@ -10,6 +10,7 @@ import { type GatewayClassModel, readGatewayClasses } from "./objects/gateway_cl
 import { RouteDemands } from "./route_bounds.ts";
 import { type HttpRouteModel, readHttpRoute } from "./objects/http_route.ts";
 import { RoutePlacements } from "./served_routes.ts";
+import { HostGuards } from "./sharing/host_guards.ts";
 
 export class GatewayReaders {
   /** Filters and policies by their content. */
@@ -18,6 +19,7 @@ export class GatewayReaders {
   readonly demands = new RouteDemands();
   /** Routes by their HTTPRoute. */
   readonly placements = new RoutePlacements(this.settings);
+  readonly guards = new HostGuards();
   readonly #gateways = new ObjectCache(readGateway);
   readonly #routes = new ObjectCache(readHttpRoute);
 

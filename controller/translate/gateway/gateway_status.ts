@@ -12,8 +12,9 @@ import type { ConfiguredGateway } from "./gateway_parameters.ts";
 import type { GatewayModel } from "./objects/gateway.ts";
 import type { Infrastructure } from "./objects/infrastructure.ts";
 import type { ListenerModel, RouteKind } from "./objects/listener.ts";
-import type { ServiceSettings } from "./objects/parameters.ts";
+import type { AddressKind, ServiceSettings } from "./objects/parameters.ts";
 import type { Referrer } from "./objects/reference_grant.ts";
+import { crowdedOut, sharedPortFault } from "./sharing/shared_ports.ts";
 
 export interface GatewayStatus {
   readonly identity: Identity;
@@ -23,12 +24,13 @@ export interface GatewayStatus {
   readonly className: string;
   /** What it asks of its address. */
   readonly infrastructure: Infrastructure;
-  /** What its Service is like; null where its parameters cannot be used. */
+  readonly address: AddressKind;
+  /** What its Service is like; null where it shares its address, or its parameters cannot be used. */
   readonly service: ServiceSettings | null;
   readonly conditions: readonly Condition[];
   /** One for each listener, in their order. */
   readonly listeners: readonly ListenerStatus[];
-  /** Those that are served, by public port. */
+  /** Those that are served, by public port; none where it shares its address. */
   readonly ports: readonly GatewayPort[];
 }
 
@@ -58,7 +60,8 @@ export function gatewayStatus(
   containerPorts: ContainerPorts,
   attachedRoutes: (listener: ListenerModel) => number,
 ): GatewayStatus {
-  const { identity, uid, generation, className, infrastructure, service, refusal } = gateway;
+  const { identity, uid, generation, className, infrastructure, refusal } = gateway;
+  const { address, service } = gateway;
   const listeners = gateway.listeners.map((listener): ListenerStatus => ({
     name: listener.name,
     supportedKinds: listener.supportedKinds,
@@ -71,7 +74,7 @@ export function gatewayStatus(
   }));
   const wrong = listeners.filter(({ conditions: [accepted] }) => accepted.status !== "True");
   return {
-    ...{ identity, uid, generation, className, infrastructure, service, listeners },
+    ...{ identity, uid, generation, className, infrastructure, address, service, listeners },
     conditions: [refusal ?? accepted(listeners, wrong)],
     ports: portsOf(gateway, containerPorts),
   };
@@ -102,29 +105,32 @@ function accepted(
     : trueCondition("Accepted", "ListenersNotValid", message);
 }
 
-/** Whether a listener can be served, but for its port. A conflict counts before everything else. */
-export function acceptedCondition(listener: ListenerModel, gateway: GatewayModel): Condition {
+/**
+ * Whether a listener can be served, but for its container port. A conflict counts before everything else.
+ */
+export function acceptedCondition(listener: ListenerModel, gateway: ConfiguredGateway): Condition {
   const conflict = gateway.conflicts.get(listener.name);
   if (conflict !== undefined) return falseCondition("Accepted", conflict.reason, conflict.message);
   if (listener.refusal !== null) return listener.refusal;
   if (listener.protocol === "HTTPS" && gateway.httpsRefusal !== null) return gateway.httpsRefusal;
-  return trueCondition("Accepted");
+  if (gateway.crowdedOut.has(listener.name)) return crowdedOut(gateway.identity.ref.namespace);
+  return (gateway.address === "shared" ? sharedPortFault(listener) : null) ??
+    trueCondition("Accepted");
 }
 
 function withPort(
   condition: Condition,
   { port }: ListenerModel,
-  { identity: { key }, isServed }: ConfiguredGateway,
+  { identity: { key }, isServed, address }: ConfiguredGateway,
   containerPorts: ContainerPorts,
 ): Condition {
-  return !isServed || condition.status !== "True" || containerPorts.has(portKey(key, port))
-    ? condition
-    : falseCondition(
-      "Accepted",
-      "PortUnavailable",
-      "no port of --listen-range is free. Remove listeners or Gateways, or start the controller with a " +
-        "larger range.",
-    );
+  const needsPort = isServed && address === "own" && condition.status === "True";
+  return !needsPort || containerPorts.has(portKey(key, port)) ? condition : falseCondition(
+    "Accepted",
+    "PortUnavailable",
+    "no port of --listen-range is free. Remove listeners or Gateways, or start the controller with a " +
+      "larger range.",
+  );
 }
 
 function conflictedCondition({ name }: ListenerModel, { conflicts }: GatewayModel): Condition {

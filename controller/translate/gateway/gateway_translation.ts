@@ -17,6 +17,9 @@ import type {
 import { compareAge } from "../../base/identity.ts";
 import { compareText } from "../../base/text_order.ts";
 import type { NamespaceBounds } from "../bounds/namespace_bounds.ts";
+import type { ServedHosts } from "../hosts/host_claimants.ts";
+import type { HostClaimant } from "../hosts/host_owner.ts";
+import type { Ownership } from "../hosts/ownership.ts";
 import {
   crowdedNamespaces,
   cutNamespaces,
@@ -32,16 +35,25 @@ import {
   referrerOf,
 } from "./gateway_status.ts";
 import {
+  type ConfiguredGateway,
   type GatewayClassStatus,
   GatewayParameters,
   type ParameterContext,
 } from "./gateway_parameters.ts";
 import type { GatewayReaders } from "./gateway_readers.ts";
+import { HostAdmission } from "./host_admission.ts";
+import type { HttpRouteModel } from "./objects/http_route.ts";
 import { type ListenerSetStatus, listenerSetStatuses } from "./objects/listener_set.ts";
 import { ReferenceGrants } from "./objects/reference_grant.ts";
 import { type AttachmentContext, RouteAttachments, type RouteStatus } from "./route_attachments.ts";
 import { publishedGateways, serveListeners } from "./served_listeners.ts";
 import type { KeptRoute } from "./served_routes.ts";
+import { type RouteNamespaces, shareListeners, withinBounds } from "./shared_listeners.ts";
+import {
+  type HostCertificates,
+  hostCertificates,
+  type NamedCertificate,
+} from "./sharing/host_certificates.ts";
 
 export type { GatewayPort, GatewayStatus, ListenerStatus } from "./gateway_status.ts";
 export type { ParentStatus, RouteStatus } from "./route_attachments.ts";
@@ -67,6 +79,24 @@ export interface GatewayContext
   readonly bounds: NamespaceBounds;
   /** What the Ingresses of each namespace have of these. */
   readonly taken: ReadonlyMap<string, RouteDemand>;
+  readonly sharing: AddressSharing;
+}
+
+/** What is known of hosts on an address that Gateways share with Ingresses. */
+export interface AddressSharing {
+  readonly ownership: Ownership;
+  /** Hosts that Ingresses serve, as far as Gateways name them. */
+  readonly ingresses: ServedHosts;
+  /** What HTTPRoutes name there. */
+  readonly claimants: readonly HostClaimant[];
+  readonly namespaces: RouteNamespaces;
+}
+
+/** What is read of Gateway API before anything else is translated. */
+export interface ReadGateways {
+  readonly classes: readonly GatewayClassStatus[];
+  /** The oldest first. */
+  readonly gateways: readonly ConfiguredGateway[];
 }
 
 export interface GatewayTranslation {
@@ -87,6 +117,10 @@ export interface GatewayParts {
   readonly routes: readonly Route[];
   readonly filterSets: readonly FilterSet[];
   readonly certificates: readonly Certificate[];
+  /** Of hosts on shared addresses. */
+  readonly hostCertificates: HostCertificates;
+  /** Hosts that Gateways have on shared addresses. */
+  readonly sharedHosts: ReadonlySet<string>;
 }
 
 /** With what it depends on beside its objects. */
@@ -97,25 +131,51 @@ export interface BoundedTranslation extends GatewayTranslation {
   readonly isCrowded: boolean;
 }
 
+export function readGateways(
+  objects: Pick<GatewayObjects, "classes" | "gateways">,
+  context: Omit<ParameterContext, "publishedGateways"> & Pick<GatewayContext, "published">,
+  readers: GatewayReaders,
+): ReadGateways {
+  const parameters = new GatewayParameters(readers.classes(objects.classes), {
+    ...context,
+    publishedGateways: publishedGateways(context.published?.listeners ?? []),
+  });
+  const gateways = objects.gateways.flatMap((object) => readers.gateway(object) ?? [])
+    .flatMap((gateway) => parameters.configure(gateway) ?? [])
+    .sort((a, b) => compareAge(a.identity, b.identity));
+  return { classes: parameters.classes, gateways: withinBounds(gateways) };
+}
+
+/** The oldest first. */
+export function readRoutes(
+  objects: GatewayObjects["routes"],
+  readers: GatewayReaders,
+): readonly HttpRouteModel[] {
+  return objects.flatMap((object) => readers.route(object) ?? [])
+    .sort((a, b) => compareAge(a.identity, b.identity));
+}
+
 export function translateGatewayApi(
   objects: GatewayObjects,
   context: GatewayContext,
   readers: GatewayReaders,
 ): BoundedTranslation {
-  const { secrets, published, listenRange } = context;
+  const { secrets, published, listenRange, sharing } = context;
   const grants = new ReferenceGrants(objects.grants);
-  const parameters = new GatewayParameters(readers.classes(objects.classes), {
-    ...context,
-    publishedGateways: publishedGateways(published?.listeners ?? []),
-  });
-  const gateways = objects.gateways.flatMap((object) => readers.gateway(object) ?? [])
-    .flatMap((gateway) => parameters.configure(gateway) ?? [])
-    .sort((a, b) => compareAge(a.identity, b.identity));
-  const routes = objects.routes.flatMap((object) => readers.route(object) ?? [])
-    .sort((a, b) => compareAge(a.identity, b.identity));
+  const { classes, gateways: read } = readGateways(objects, context, readers);
+  const routes = readRoutes(objects.routes, readers);
+  const gateways = shareListeners(read, { ...sharing, published: published?.listeners ?? [] });
+  const admission = new HostAdmission(sharing.ownership, sharing.ingresses);
   const policies = new BackendTlsPolicies(objects.backendTlsPolicies);
   const listenerSets = listenerSetStatuses(objects.listenerSets, gateways);
-  const attachments = new RouteAttachments(gateways, listenerSets, grants, policies, context);
+  const attachments = new RouteAttachments(
+    gateways,
+    admission,
+    listenerSets,
+    grants,
+    policies,
+    context,
+  );
   const attached = routes.flatMap((route) => attachments.attach(route) ?? []);
   const demanding = attached.filter(({ isServed }) => isServed);
   const demands = readers.demands.totals(demanding);
@@ -147,8 +207,19 @@ export function translateGatewayApi(
     const refusal = refused.get(each.route);
     return refusal === undefined ? [] : [attachments.keep(each, refusal.published, ids)];
   });
+  const placed = readers.placements.serve(
+    attachments.routes,
+    ids,
+    kept,
+    published?.filterSets ?? [],
+  );
+  const guarded = readers.guards.guard({ routes: placed.routes, listeners, ...sharing });
+  const named = new Map(Array.from(ids, ([listener, id]): [string, NamedCertificate[]] => {
+    const { certificates, names } = listenerTls.get(listener)!;
+    return [id, certificates.map(({ id }, i) => ({ id, names: new Set(names[i]) }))];
+  }));
   return {
-    classes: parameters.classes.toSorted((a, b) => compareText(a.name, b.name)),
+    classes: classes.toSorted((a, b) => compareText(a.name, b.name)),
     gateways: gateways.map((gateway) =>
       gatewayStatus(gateway, listenerTls, containerPorts, (one) => attachments.count(one))
     ),
@@ -156,8 +227,11 @@ export function translateGatewayApi(
     listenerSets,
     parts: {
       listeners,
-      ...readers.placements.serve(attachments.routes, ids, kept, published?.filterSets ?? []),
+      routes: guarded.routes,
+      filterSets: placed.filterSets,
       certificates: [...certificates.values()].sort((a, b) => compareText(a.id, b.id)),
+      hostCertificates: hostCertificates(placed.routes, listeners, named, sharing.ownership),
+      sharedHosts: guarded.hosts,
     },
     demands,
     isCrowded: crowded.size > 0,

@@ -11,18 +11,25 @@ import type { Resources } from "../../kube/resources.ts";
 import type { BackendResolver } from "../backends/backend.ts";
 import type { ServiceModel } from "../backends/service.ts";
 import type { CertificateSources, SecretModel } from "../certificates/certificate_source.ts";
+import type { ServedHosts } from "../hosts/host_claimants.ts";
+import type { Ownership } from "../hosts/ownership.ts";
+import { ANY_HOST } from "../model/host.ts";
 import { configMapLookup } from "./gateway_parameters.ts";
 import type { GatewayReaders } from "./gateway_readers.ts";
 import {
   type BoundedTranslation,
   type GatewayParts,
   type GatewayTranslation,
+  readGateways,
+  readRoutes,
   translateGatewayApi,
 } from "./gateway_translation.ts";
 import type { NamespaceBounds } from "../bounds/namespace_bounds.ts";
 import { crowdedNamespaces, type RouteDemand } from "./route_bounds.ts";
+import type { ListenerModel } from "./objects/listener.ts";
 import { publishedParts } from "./published_parts.ts";
-import type { ServiceDefaults } from "./objects/parameters.ts";
+import type { AddressKind, ServiceDefaults } from "./objects/parameters.ts";
+import { type NamedHosts, publishedClaimants, RouteClaimants } from "./route_claimants.ts";
 import { namespaceLabels, servicePorts, tlsSecrets, UsedUpstreams } from "./lookups.ts";
 
 export interface GatewayOptions {
@@ -32,6 +39,8 @@ export interface GatewayOptions {
   readonly namespace: string;
   /** What Services of Gateways are like where no parameter says otherwise. */
   readonly service: ServiceDefaults;
+  /** Whether Gateways share the address of Ingresses where no parameter says otherwise. */
+  readonly address: AddressKind;
 }
 
 /** Those of a controller without flags. */
@@ -39,6 +48,7 @@ export const DEFAULT_GATEWAY_OPTIONS: GatewayOptions = {
   listenRange: DEFAULT_LISTEN_RANGE,
   namespace: "pingress-system",
   service: { type: "LoadBalancer", loadBalancerClass: null, annotations: {} },
+  address: "own",
 };
 
 /** What other stages of the same translation know. */
@@ -51,9 +61,47 @@ export interface GatewayStages {
   /** What each namespace may have, and what its Ingresses have of that. */
   readonly bounds: NamespaceBounds;
   readonly taken: ReadonlyMap<string, RouteDemand>;
+  readonly ownership: Ownership;
+  /** Hosts of `SharedHosts` that Ingresses serve. */
+  readonly ingresses: ServedHosts;
+  readonly shared: SharedHosts;
 }
 
-const NO_PARTS: GatewayParts = { listeners: [], routes: [], filterSets: [], certificates: [] };
+/** What Gateway API names on the address of Ingresses. */
+export interface SharedHosts extends NamedHosts {
+  /** All hosts, those of listeners as well; empty where no Gateway shares the address. */
+  readonly hosts: ReadonlySet<string>;
+}
+
+const NO_CERTIFICATES: ReadonlyMap<string, string> = new Map();
+const NO_HOSTS: ReadonlySet<string> = new Set();
+const NO_NAMESPACES: ReadonlyMap<ListenerModel, ReadonlySet<string>> = new Map();
+
+const NO_PARTS: GatewayParts = {
+  listeners: [],
+  routes: [],
+  filterSets: [],
+  certificates: [],
+  hostCertificates: NO_CERTIFICATES,
+  sharedHosts: NO_HOSTS,
+};
+
+const NOTHING_SHARED: SharedHosts = {
+  ...{ claimants: [], namespaces: NO_NAMESPACES, isCrowded: false },
+  hosts: NO_HOSTS,
+};
+
+interface NamedInputs {
+  readonly lists: readonly (readonly unknown[])[];
+  readonly unreadConfigMaps: readonly string[];
+  readonly options: GatewayOptions;
+  readonly bounds: NamespaceBounds;
+  readonly isPending: boolean;
+  /** Listeners with their container ports. */
+  readonly published: string;
+  /** Whole. */
+  readonly snapshot: Snapshot | null;
+}
 
 interface Inputs {
   readonly lists: readonly (readonly unknown[])[];
@@ -67,15 +115,67 @@ interface Inputs {
   readonly taken: GatewayStages["taken"];
   /** Whole. */
   readonly snapshot: Snapshot | null;
+  /** Null where no Gateway shares an address: then Ingresses are nothing to it. */
+  readonly sharing: Pick<GatewayStages, "ownership" | "ingresses"> | null;
 }
 
 export class GatewayTranslator {
   readonly #readers: GatewayReaders;
   readonly #last = new LastResult<Inputs, BoundedTranslation>();
+  readonly #claimants = new RouteClaimants();
+  readonly #lastNamed = new LastResult<NamedInputs, SharedHosts>();
   #used: UsedUpstreams | null = null;
 
   constructor(readers: GatewayReaders) {
     this.#readers = readers;
+  }
+
+  /**
+   * What HTTPRoutes and Gateways name on the address that they share with Ingresses; the very same as before where
+   * no object has changed.
+   */
+  sharedHosts(
+    resources: Resources,
+    options: GatewayOptions,
+    bounds: NamespaceBounds,
+    published: Snapshot | null,
+  ): SharedHosts {
+    const { gatewayClasses, gateways, httpRoutes, gatewayConfigMaps, unreadConfigMaps } = resources;
+    const isPending = resources.gatewayIsPending === true;
+    const objects = { classes: gatewayClasses ?? [], gateways: gateways ?? [] };
+    const namespaces = resources.namespaces ?? null;
+    const configMaps = gatewayConfigMaps ?? [];
+    const inputs: NamedInputs = {
+      lists: [...Object.values(objects), httpRoutes ?? [], namespaces ?? [], configMaps],
+      ...{ unreadConfigMaps: unreadConfigMaps ?? [], options, bounds, isPending },
+      published: socketsOf(published),
+      snapshot: published,
+    };
+    const { last } = this.#lastNamed;
+    const needsSnapshot = isPending || last?.result.isCrowded === true;
+    const before = this.#lastNamed.recall((last) => isSameNamed(last, inputs, needsSnapshot));
+    if (before !== null) return before;
+    if (isPending) {
+      const claimants = published === null ? [] : publishedClaimants(published);
+      const named = { claimants, namespaces: NO_NAMESPACES, isCrowded: false };
+      return this.#lastNamed.keep(inputs, sharedHostsOf(named, []));
+    }
+    const context = {
+      ...{ published, ...options },
+      configMaps: configMapLookup(configMaps, unreadConfigMaps ?? []),
+    };
+    const read = readGateways(objects, context, this.#readers);
+    const shared = read.gateways.filter(({ address }) => address === "shared");
+    if (shared.length === 0) return this.#lastNamed.keep(inputs, NOTHING_SHARED);
+    const routes = readRoutes(httpRoutes ?? [], this.#readers);
+    const named = this.#claimants.of(shared, routes, {
+      ...{ bounds, published },
+      namespaces: namespaceLabels(namespaces),
+    });
+    const hostnames = shared.flatMap(({ listeners }) =>
+      listeners.flatMap(({ hostname }) => hostname ?? [])
+    );
+    return this.#lastNamed.keep(inputs, sharedHostsOf(named, hostnames));
   }
 
   /** Without a translation where the objects are not known yet: then what was published stays. */
@@ -98,8 +198,10 @@ export class GatewayTranslator {
   #translate(
     resources: Resources,
     options: GatewayOptions,
-    { backends, services, secrets, sources, published, bounds, taken }: GatewayStages,
+    stages: GatewayStages,
   ): GatewayTranslation {
+    const { backends, services, secrets, sources, published, bounds, taken } = stages;
+    const { ownership, ingresses, shared: { claimants, namespaces: ofRoutes, hosts } } = stages;
     const {
       gatewayClasses,
       gateways,
@@ -118,12 +220,12 @@ export class GatewayTranslator {
       backendTlsPolicies: backendTlsPolicies ?? [],
       listenerSets: listenerSets ?? [],
     };
-    const listeners = published?.listeners ?? [];
     const inputs: Inputs = {
       lists: [...Object.values(objects), namespaces ?? [], configMaps],
       ...{ services, secrets, unreadConfigMaps, options },
       ...{ bounds, taken, snapshot: published },
-      published: JSON.stringify(listeners.map(({ id, port, socket }) => [id, port, socket])),
+      published: socketsOf(published),
+      sharing: hosts.size === 0 ? null : { ownership, ingresses },
     };
     const before = this.#last.recall((last) =>
       isSameInputs(last, inputs) && this.#isWithinBoundsAs(last, inputs)
@@ -138,6 +240,7 @@ export class GatewayTranslator {
       inputs,
       translateGatewayApi(objects, {
         ...{ upstreams, published, bounds, taken, ...options },
+        sharing: { ownership, ingresses, claimants, namespaces: ofRoutes },
         configMaps: configMapLookup(configMaps, unreadConfigMaps),
         services: servicePorts(services),
         secrets: tlsSecrets(secrets, sources),
@@ -156,8 +259,29 @@ export class GatewayTranslator {
   }
 }
 
+function socketsOf(published: Snapshot | null): string {
+  const listeners = published?.listeners ?? [];
+  return JSON.stringify(listeners.map(({ id, port, socket }) => [id, port, socket]));
+}
+
+/** @param hostnames Of listeners. */
+function sharedHostsOf(named: NamedHosts, hostnames: readonly string[]): SharedHosts {
+  const ofRoutes = named.claimants.flatMap(({ hosts }) => hosts.map(({ host }) => host));
+  return { ...named, hosts: new Set([ANY_HOST, ...hostnames, ...ofRoutes]) };
+}
+
+function isSameNamed(a: NamedInputs, b: NamedInputs, needsSnapshot: boolean): boolean {
+  return a.published === b.published && (!needsSnapshot || a.snapshot === b.snapshot) &&
+    a.isPending === b.isPending && isAlike(a.options, b.options) &&
+    a.bounds.routes === b.bounds.routes && a.bounds.hostBytes === b.bounds.hostBytes &&
+    isSameList(a.unreadConfigMaps, b.unreadConfigMaps) &&
+    a.lists.every((list, i) => isSameList(list, b.lists[i]));
+}
+
 function isSameInputs(a: Inputs, b: Inputs): boolean {
   return a.services === b.services && a.secrets === b.secrets && a.published === b.published &&
+    a.sharing?.ownership === b.sharing?.ownership &&
+    a.sharing?.ingresses === b.sharing?.ingresses &&
     isAlike(a.options, b.options) && isSameList(a.unreadConfigMaps, b.unreadConfigMaps) &&
     a.lists.every((list, i) => isSameList(list, b.lists[i]));
 }

@@ -40,6 +40,10 @@ export function tlsSecrets(
         ? `Secret ${namespace}/${name} cannot be used`
         : source.reason;
     },
+    namesOf: (namespace, name) => {
+      const reading = secrets.get(keyOf({ namespace, name }))?.reading;
+      return reading?.ok === true ? reading.certificate.names : [];
+    },
   };
 }
 

@@ -4,11 +4,12 @@
  *
  * Routes of both on one host are on different listeners, so their order among each other says nothing.
  */
-import type { FilterSet, Route, Snapshot } from "../../../shared/snapshot/types.ts";
-import { LastResult } from "../../base/memo.ts";
+import type { Certificate, FilterSet, Route, Snapshot } from "../../../shared/snapshot/types.ts";
+import { isSameList, LastResult } from "../../base/memo.ts";
 import { compareText } from "../../base/text_order.ts";
 import { mergeRoutes } from "../routes/route_order.ts";
 import type { GatewayParts } from "./gateway_translation.ts";
+import type { HostCertificates } from "./sharing/host_certificates.ts";
 
 const NO_SETS: readonly FilterSet[] = [];
 
@@ -17,6 +18,10 @@ type Lists<T> = readonly [ofIngresses: readonly T[], ofGateways: readonly T[]];
 export class MergedParts {
   readonly #routes = new LastResult<Lists<Route>, readonly Route[]>();
   readonly #filterSets = new LastResult<Lists<FilterSet>, readonly FilterSet[]>();
+  readonly #ofIngresses = new LastResult<IngressRoutes, readonly Route[]>();
+  readonly #lastCertificates = new LastResult<UsedCertificates, readonly Certificate[]>();
+  /** What was last made of a certificate. */
+  readonly #certificates = new WeakMap<Certificate, UsedCertificate>();
 
   /** As fields of a snapshot, without empty lists but for routes. */
   of(
@@ -28,7 +33,7 @@ export class MergedParts {
     return {
       routes: merged(
         this.#routes,
-        [routes, parts.routes],
+        [this.#withoutShared(routes, parts.sharedHosts), parts.routes],
         ([own, theirs]) => mergeRoutes(own, theirs),
       ),
       ...(parts.listeners.length === 0 ? {} : { listeners: parts.listeners }),
@@ -36,6 +41,73 @@ export class MergedParts {
       ...(policies === undefined ? {} : { policies }),
     };
   }
+
+  /**
+   * Certificates with the hosts that Gateways have on shared addresses; an Ingress's stays with its hosts.
+   *
+   * @param certificates Each once, with the hosts of Ingresses.
+   */
+  certificates(
+    certificates: readonly Certificate[],
+    hosts: HostCertificates,
+  ): readonly Certificate[] {
+    if (hosts.size === 0) return certificates;
+    return this.#lastCertificates.recall((last) =>
+      last.hosts === hosts && isSameList(last.certificates, certificates)
+    ) ?? this.#lastCertificates.keep({ certificates, hosts }, this.#assign(certificates, hosts));
+  }
+
+  #assign(certificates: readonly Certificate[], hosts: HostCertificates): readonly Certificate[] {
+    const taken = new Set(certificates.flatMap((certificate) => certificate.hosts));
+    const free = Array.from(hosts).filter(([host]) => !taken.has(host));
+    const byId = Map.groupBy(free, ([, id]) => id);
+    return certificates.map((certificate) => {
+      const own = byId.get(certificate.id)?.map(([host]) => host);
+      return own === undefined ? certificate : this.#usedFor(certificate, own);
+    });
+  }
+
+  /** No Gateway makes a host HTTPS only, so plain HTTP to its hosts is never redirected. */
+  #usedFor(certificate: Certificate, hosts: readonly string[]): Certificate {
+    const known = this.#certificates.get(certificate);
+    if (known !== undefined && isSameList(known.hosts, hosts)) return known.used;
+    const used = {
+      ...certificate,
+      hosts: [...certificate.hosts, ...hosts].sort(),
+      plain: [...certificate.plain ?? [], ...hosts].sort(),
+    };
+    this.#certificates.set(certificate, { hosts, used });
+    return used;
+  }
+
+  /** Nor does the owner of a host without an Ingress need a reply there that it has no route. */
+  #withoutShared(routes: readonly Route[], sharedHosts: ReadonlySet<string>): readonly Route[] {
+    if (sharedHosts.size === 0) return routes;
+    return this.#ofIngresses.recall((last) =>
+      last.routes === routes && last.sharedHosts === sharedHosts
+    ) ?? this.#ofIngresses.keep(
+      { routes, sharedHosts },
+      routes.filter(({ host, origin }) => origin.kind !== NAMESPACE || !sharedHosts.has(host)),
+    );
+  }
+}
+
+/** Of replies for hosts that a Namespace object assigns. */
+const NAMESPACE = "Namespace";
+
+interface IngressRoutes {
+  readonly routes: readonly Route[];
+  readonly sharedHosts: ReadonlySet<string>;
+}
+
+interface UsedCertificates {
+  readonly certificates: readonly Certificate[];
+  readonly hosts: HostCertificates;
+}
+
+interface UsedCertificate {
+  readonly hosts: readonly string[];
+  readonly used: Certificate;
 }
 
 function merged<T>(

@@ -4,6 +4,7 @@
  * start of the controller.
  */
 import type { Snapshot } from "../../../shared/snapshot/types.ts";
+import { sharedSocketOf } from "../../../shared/snapshot/listener_id.ts";
 import { upstreamsOf } from "../../../shared/snapshot/forward_action.ts";
 import type { GatewayParts } from "./gateway_translation.ts";
 import { serviceOf } from "../model/backend_ref.ts";
@@ -19,6 +20,8 @@ export function publishedParts(
     const service = serviceOf(id);
     if (service !== null) upstreams.faultOf(service.namespace, service.name, service.port);
   }
+  const onShared = listeners.filter(({ id }) => sharedSocketOf(id) !== null);
+  const shared = new Set(onShared.flatMap((listener) => listener.certificates ?? []));
   const sets = new Set(own.map(({ filterSet }) => filterSet));
   const shown = new Set(listeners.flatMap((listener) => listener.certificates ?? []));
   return {
@@ -26,6 +29,14 @@ export function publishedParts(
     routes: own,
     filterSets: filterSets.filter(({ id }) => sets.has(id)),
     certificates: certificates.filter(({ id }) => shown.has(id))
-      .map((certificate) => ({ ...certificate, hosts: [] })),
+      .map(({ plain: _, ...certificate }) => ({ ...certificate, hosts: [] })),
+    // Those of Gateways are plain, as none of them makes a host HTTPS only.
+    hostCertificates: new Map(
+      certificates.filter(({ id }) => shared.has(id))
+        .flatMap(({ id, plain = [] }) => plain.map((host) => [host, id] as const)),
+    ),
+    sharedHosts: new Set(
+      onShared.length === 0 ? [] : own.map(({ host }) => host),
+    ),
   };
 }

@@ -22,7 +22,8 @@ import {
 } from "./objects/backend_ref.ts";
 import type { BackendTlsPolicies } from "./objects/backend_tls_policy.ts";
 import type { Condition } from "./objects/condition.ts";
-import type { GatewayModel } from "./objects/gateway.ts";
+import type { ConfiguredGateway } from "./gateway_parameters.ts";
+import type { HostAdmission } from "./host_admission.ts";
 import { type HttpRouteModel, resolvedRefsOf, rulesConditions } from "./objects/http_route.ts";
 import { HTTP_ROUTE, type ListenerModel } from "./objects/listener.ts";
 import type { ListenerSetStatus } from "./objects/listener_set.ts";
@@ -56,7 +57,7 @@ export interface ParentStatus {
 /** A route that has a parent of ours. */
 export interface RouteParents extends DemandingRoute {
   readonly parents: readonly { readonly parent: ParentRef; readonly attachment: Attachment }[];
-  /** Whether it attaches to a listener. */
+  /** Whether it has a host on a listener. */
   readonly isServed: boolean;
 }
 
@@ -64,7 +65,8 @@ export interface RouteParents extends DemandingRoute {
 export class RouteAttachments {
   /** Those that are accepted. */
   readonly routes: AttachedRoute[] = [];
-  readonly #gateways: ReadonlyMap<string, GatewayModel>;
+  readonly #gateways: ReadonlyMap<string, ConfiguredGateway>;
+  readonly #admission: HostAdmission;
   readonly #listenerSets: ReadonlyMap<string, ListenerSetStatus>;
   readonly #grants: ReferenceGrants;
   readonly #policies: BackendTlsPolicies;
@@ -72,13 +74,15 @@ export class RouteAttachments {
   readonly #counts = new Map<ListenerModel, Set<HttpRouteModel>>();
 
   constructor(
-    gateways: readonly GatewayModel[],
+    gateways: readonly ConfiguredGateway[],
+    admission: HostAdmission,
     listenerSets: readonly ListenerSetStatus[],
     grants: ReferenceGrants,
     policies: BackendTlsPolicies,
     context: AttachmentContext,
   ) {
     this.#gateways = new Map(gateways.map((gateway) => [gateway.identity.key, gateway]));
+    this.#admission = admission;
     this.#listenerSets = new Map(listenerSets.map((each) => [each.identity.key, each]));
     this.#grants = grants;
     this.#policies = policies;
@@ -108,7 +112,7 @@ export class RouteAttachments {
         hosts.set(host, (hosts.get(host) ?? new Set()).add(listener));
       }
     }
-    return { route, parents, hosts, isServed: listeners.length > 0 };
+    return { route, parents, hosts, isServed: hosts.size > 0 };
   }
 
   /** @param refusal Why it is not served as it is written, though it attaches; null where it is. */
@@ -179,7 +183,9 @@ export class RouteAttachments {
       return refused === undefined ? null : { ok: false, condition: refused.ofRoutes };
     }
     const gateway = this.#gateways.get(keyOf(parent));
-    return gateway === undefined ? null : attach(parent, gateway, route, this.#context.namespaces);
+    if (gateway === undefined) return null;
+    const attachment = attach(parent, gateway, route, this.#context.namespaces);
+    return this.#admission.admit(gateway, attachment, route.namespace);
   }
 
   #resolve(
@@ -203,5 +209,13 @@ export class RouteAttachments {
 }
 
 function acceptedOf(attachment: Attachment, rules: readonly Condition[]): readonly Condition[] {
-  return attachment.ok ? rules : [attachment.condition];
+  if (!attachment.ok) return [attachment.condition];
+  const { note } = attachment;
+  return note === undefined
+    ? rules
+    : rules.map((condition) =>
+      condition.type === "Accepted" && condition.status === "True"
+        ? { ...condition, message: note }
+        : condition
+    );
 }

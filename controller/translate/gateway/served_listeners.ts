@@ -1,16 +1,23 @@
 /**
  * Listeners as proxies get them. In: the Gateways of our classes, the oldest first. Out: the listeners of a
- * snapshot with their container ports and certificates, and which of the Gateways' listeners have none as the
- * range of ports is full.
+ * snapshot with their sockets and certificates, and which of the Gateways' listeners have no container port as
+ * the range of ports is full.
  */
 import type { PortRange } from "../../../shared/net/port_range.ts";
-import { gatewayOf, listenerId } from "../../../shared/snapshot/listener_id.ts";
+import {
+  gatewayOf,
+  listenerId,
+  sharedListenerId,
+  sharedSocketOf,
+} from "../../../shared/snapshot/listener_id.ts";
 import type { Certificate, Listener } from "../../../shared/snapshot/types.ts";
 import { compareText } from "../../base/text_order.ts";
 import { GATEWAYS } from "../../kube/types.ts";
 import { allocatePorts, type ContainerPorts, portKey } from "./container_ports.ts";
-import type { GatewayModel } from "./objects/gateway.ts";
+import type { ConfiguredGateway } from "./gateway_parameters.ts";
 import type { ListenerModel } from "./objects/listener.ts";
+import type { AddressKind } from "./objects/parameters.ts";
+import { sharedSocket } from "./sharing/shared_ports.ts";
 
 export interface ServedListeners {
   /** Sorted by id. */
@@ -24,9 +31,9 @@ export interface ServedListeners {
  * @param certificatesOf Of a listener of HTTPS: those to show; none where one of them cannot be used, so that
  *   handshakes for its names are refused.
  */
-export function serveListeners<G extends GatewayModel>(
-  gateways: readonly G[],
-  isAccepted: (listener: ListenerModel, gateway: G) => boolean,
+export function serveListeners(
+  gateways: readonly ConfiguredGateway[],
+  isAccepted: (listener: ListenerModel, gateway: ConfiguredGateway) => boolean,
   certificatesOf: (listener: ListenerModel) => readonly Certificate[],
   published: readonly Listener[],
   range: PortRange,
@@ -36,9 +43,10 @@ export function serveListeners<G extends GatewayModel>(
     return { gateway, listeners };
   });
   const containerPorts = allocatePorts(
-    accepted.map(({ gateway: { identity: { key } }, listeners }) => {
-      return { key, ports: listeners.map(({ port }) => port) };
-    }),
+    accepted.filter(({ gateway: { address } }) => address === "own")
+      .map(({ gateway: { identity: { key } }, listeners }) => {
+        return { key, ports: listeners.map(({ port }) => port) };
+      }),
     publishedPorts(published),
     range,
   );
@@ -46,28 +54,43 @@ export function serveListeners<G extends GatewayModel>(
   const ids = new Map<ListenerModel, string>();
   for (const { gateway, listeners } of accepted) {
     for (const listener of listeners) {
-      const containerPort = containerPorts.get(portKey(gateway.identity.key, listener.port));
-      if (containerPort === undefined) continue;
-      const id = listenerId(gateway.identity.key, listener.name);
-      ids.set(listener, id);
-      served.push(
-        listenerOf(id, listener, gateway, containerPort, certificatesOf(listener)),
-      );
+      const place = placeOf(listener, gateway, containerPorts);
+      if (place === null) continue;
+      ids.set(listener, place.id);
+      served.push(listenerOf(place, listener, gateway, certificatesOf(listener)));
     }
   }
   return { listeners: served.sort((a, b) => compareText(a.id, b.id)), ids, containerPorts };
 }
 
+type ListenerPlace = Pick<Listener, "id" | "socket">;
+
+/** Null where there is no port for it. */
+function placeOf(
+  listener: ListenerModel,
+  { identity: { key }, address }: ConfiguredGateway,
+  containerPorts: ContainerPorts,
+): ListenerPlace | null {
+  const { name, port } = listener;
+  if (address === "shared") {
+    const socket = sharedSocket(listener);
+    return socket === null ? null : { id: sharedListenerId(key, name, socket), socket };
+  }
+  const containerPort = containerPorts.get(portKey(key, port));
+  return containerPort === undefined
+    ? null
+    : { id: listenerId(key, name), socket: String(containerPort) };
+}
+
 function listenerOf(
-  id: string,
+  { id, socket }: ListenerPlace,
   { port, protocol, hostname, field }: ListenerModel,
-  { identity: { ref: { namespace, name: gateway } } }: GatewayModel,
-  containerPort: number,
+  { identity: { ref: { namespace, name: gateway } } }: ConfiguredGateway,
   certificates: readonly Certificate[],
 ): Listener {
   const isHttps = protocol === "HTTPS";
   return {
-    ...{ id, port, socket: String(containerPort), protocol: isHttps ? "HTTPS" : "HTTP" },
+    ...{ id, port, socket, protocol: isHttps ? "HTTPS" : "HTTP" },
     ...(hostname === null ? {} : { hostname }),
     wildcards: "suffix",
     fallThrough: true,
@@ -87,7 +110,11 @@ function publishedPorts(published: readonly Listener[]): ContainerPorts {
   }));
 }
 
-/** Keys of Gateways with listeners that are published. */
-export function publishedGateways(published: readonly Listener[]): ReadonlySet<string> {
-  return new Set(published.map(({ id }) => gatewayOf(id)));
+/** By key, Gateways with listeners that are published. */
+export function publishedGateways(
+  published: readonly Listener[],
+): ReadonlyMap<string, AddressKind> {
+  return new Map(
+    published.map(({ id }) => [gatewayOf(id), sharedSocketOf(id) === null ? "own" : "shared"]),
+  );
 }

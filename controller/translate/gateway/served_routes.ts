@@ -2,6 +2,7 @@
  * Routes as proxies get them. In: HTTPRoutes with their backends, and the listeners that they attach to. Out:
  * the routes of a snapshot, those of each host in the order in which they take requests.
  */
+import { sharedSocketOf } from "../../../shared/snapshot/listener_id.ts";
 import { compareHosts } from "../../../shared/host/host_order.ts";
 import type {
   Action,
@@ -167,6 +168,10 @@ function placedRoutes(
               listeners: listeners.map(({ id }) => id).sort(compareText),
               ...{ host, match, action: actions[ruleIndex] },
               ...(filterSet === null ? {} : { filterSet: filterSet.id }),
+              // A certificate of an Ingress for the same host says nothing about Gateways.
+              ...(listeners.some(({ id }) => sharedSocketOf(id) !== null)
+                ? { httpsRedirect: false }
+                : {}),
               origin: {
                 ...{ kind: HTTP_ROUTES.kind, namespace, name },
                 field: `${rule.field}.matches[${matchIndex}]`,

@@ -22,10 +22,16 @@ export interface HostOwner {
 /** How a namespace stands to a host. */
 export type Standing = "free" | "owner" | "guest" | "refused";
 
-/** The Ingresses that name a host, oldest first. */
+/** An object that names hosts: an Ingress, or an HTTPRoute on an address that Gateways share with Ingresses. */
+export type HostClaimant = Pick<
+  Source,
+  "identity" | "hosts" | "otherNames" | "sharesWith" | "isDying"
+>;
+
+/** The objects that name a host, oldest first. */
 export interface Claimants {
-  readonly living: Source[];
-  readonly dying: Source[];
+  readonly living: HostClaimant[];
+  readonly dying: HostClaimant[];
 }
 
 export function standingOf(owner: HostOwner | undefined, namespace: string): Standing {

@@ -1,13 +1,15 @@
 /**
- * Which namespace owns each host. In: Ingresses, oldest first, what Namespace objects say, recorded
- * claims, and what was published. Out: the owner of each host that a rule names, the claims to record
- * next, and problems on both sides where another namespace names the host too.
+ * Which namespace owns each host. In: Ingresses and HTTPRoutes, oldest first, what Namespace objects say,
+ * recorded claims, and what was published. Out: the owner of each host that one names, the claims to
+ * record next, and problems on both sides where another namespace names the host too.
  *
  * The owner is the namespace whose Namespace object says so, else the one with the oldest recorded
- * claim, else the one whose Ingress is oldest. Exact names and `*.suffix` are separate hosts; rules
+ * claim, else the one whose object is oldest. Exact names and `*.suffix` are separate hosts; rules
  * without a host are nobody's. Ownership ends when no living object of the namespace names the host.
  */
+import { sharedSocketOf } from "../../../shared/snapshot/listener_id.ts";
 import type { Snapshot } from "../../../shared/snapshot/types.ts";
+import { HTTP_ROUTES, INGRESSES } from "../../kube/types.ts";
 import {
   type HostClaims,
   isSameClaimList,
@@ -16,6 +18,7 @@ import {
 } from "./host_claims.ts";
 import {
   type Claimants,
+  type HostClaimant,
   type HostOwner,
   type HostOwnershipMode,
   type Standing,
@@ -26,14 +29,14 @@ import type { AssignedHost, NamespaceFacts } from "./namespace_facts.ts";
 import { reportOwnership } from "./ownership_problems.ts";
 import type { ObjectProblem } from "../../base/problems.ts";
 import type { HostField } from "../model/host_field.ts";
-import type { Source } from "../model/source.ts";
 
 /** Claims recorded for a host: its owner, and some that wait. */
 const MAX_CLAIMS = 8;
 
 export interface OwnershipInputs {
   readonly mode: HostOwnershipMode;
-  readonly ingresses: readonly Source[];
+  /** The oldest first. */
+  readonly claimants: readonly HostClaimant[];
   readonly namespaces: NamespaceFacts;
   /** Null where none are recorded. */
   readonly claims: HostClaims | null;
@@ -111,7 +114,7 @@ export class OwnershipResolver {
     if (inputs.mode === "shared") return this.#memory.keep(inputs, last.result);
     const isSame = last.inputs.namespaces === inputs.namespaces && inputs.kept.size === 0 &&
       last.inputs.kept.size === 0 && isSameRecord(last.inputs, inputs, last.result);
-    const touched = isSame ? touchedHosts(last.inputs.ingresses, inputs.ingresses) : null;
+    const touched = isSame ? touchedHosts(last.inputs.claimants, inputs.claimants) : null;
     if (touched === null) return this.#resolveAll(inputs, now);
     if (touched.size === 0) return this.#memory.keep(inputs, last.result);
     return inputs.claims === null
@@ -135,10 +138,10 @@ function isSameRecord(
   return claims === before || (result.claims !== null && isSameClaims(claims, result.claims));
 }
 
-/** The hosts named by Ingresses that came, went, or say something else of hosts; null for many. */
+/** The hosts named by objects that came, went, or say something else of hosts; null for many. */
 function touchedHosts(
-  before: readonly Source[],
-  now: readonly Source[],
+  before: readonly HostClaimant[],
+  now: readonly HostClaimant[],
 ): ReadonlySet<string> | null {
   const touched = new Set<string>();
   if (before === now) return touched;
@@ -155,12 +158,12 @@ function touchedHosts(
   return touched;
 }
 
-/** All names that an Ingress claims. */
-function claimsOf({ hosts, otherNames }: Source): readonly HostField[] {
+/** All names that an object claims. */
+function claimsOf({ hosts, otherNames }: HostClaimant): readonly HostField[] {
   return otherNames.length === 0 ? hosts : [...hosts, ...otherNames];
 }
 
-function isSameClaimant(a: Source, b: Source): boolean {
+function isSameClaimant(a: HostClaimant, b: HostClaimant): boolean {
   return a.identity.label === b.identity.label && a.identity.createdAt === b.identity.createdAt &&
     a.isDying === b.isDying && isSameList(a.sharesWith, b.sharesWith) &&
     isSameNames(a.hosts, b.hosts) && isSameNames(a.otherNames, b.otherNames);
@@ -248,7 +251,7 @@ function determine(
 
 /** @param only Null for all hosts. */
 function collect(
-  { ingresses, namespaces, claims, kept }: OwnershipInputs,
+  { claimants: objects, namespaces, claims, kept }: OwnershipInputs,
   only: ReadonlySet<string> | null,
 ): Map<string, Claimants> {
   const claimants = new Map<string, Claimants>();
@@ -257,17 +260,17 @@ function collect(
     if (found === undefined) claimants.set(host, found = { living: [], dying: [] });
     return found;
   };
-  const add = (ingress: Source, names: readonly HostField[]) => {
-    const isDying = ingress.isDying || namespaces.terminating.has(ingress.identity.ref.namespace);
+  const add = (object: HostClaimant, names: readonly HostField[]) => {
+    const isDying = object.isDying || namespaces.terminating.has(object.identity.ref.namespace);
     for (const { host } of names) {
       if (only !== null && !only.has(host)) continue;
-      of(host)[isDying ? "dying" : "living"].push(ingress);
+      of(host)[isDying ? "dying" : "living"].push(object);
     }
   };
-  for (const ingress of ingresses) add(ingress, ingress.hosts);
+  for (const object of objects) add(object, object.hosts);
   // Where nothing is recorded, a name counts less than the host of a rule.
-  for (const ingress of ingresses) {
-    if (ingress.otherNames.length > 0) add(ingress, ingress.otherNames);
+  for (const object of objects) {
+    if (object.otherNames.length > 0) add(object, object.otherNames);
   }
   if (kept.size === 0 || claims === null) return claimants;
   for (const [host, list] of claims) {
@@ -279,8 +282,12 @@ function collect(
 /** Namespaces that had routes of a host, by host. */
 function servedBy(published: Snapshot | null): Map<string, Set<string>> {
   const served = new Map<string, Set<string>>();
-  for (const { host, origin } of published?.routes ?? []) {
-    if (origin.kind !== "Ingress") continue;
+  for (const { host, origin, listeners = [] } of published?.routes ?? []) {
+    // Of Gateways, those alone that share an address.
+    const isShared = listeners.some((id) => sharedSocketOf(id) !== null);
+    const isNamed = origin.kind === INGRESSES.kind ||
+      (isShared && origin.kind === HTTP_ROUTES.kind);
+    if (!isNamed) continue;
     const names = served.get(host);
     if (names === undefined) served.set(host, new Set([origin.namespace]));
     else names.add(origin.namespace);
@@ -290,7 +297,7 @@ function servedBy(published: Snapshot | null): Map<string, Set<string>> {
 
 /** Each once; oldest Ingress first. */
 function namesOf(
-  counting: readonly Source[],
+  counting: readonly HostClaimant[],
   recorded: readonly RecordedClaim[],
   kept: ReadonlySet<string>,
 ): readonly string[] {
@@ -312,7 +319,7 @@ interface HostHistory {
 function inOrder(
   { names, recorded, served, since }: HostHistory,
   assignedTo: string | null,
-  counting: readonly Source[],
+  counting: readonly HostClaimant[],
 ): readonly RecordedClaim[] {
   const old = recorded.filter(({ namespace }) => names.includes(namespace));
   const others = names.filter((name) => !old.some(({ namespace }) => namespace === name));
@@ -340,7 +347,7 @@ function inOrder(
 function sharedFirst(
   list: readonly RecordedClaim[],
   serving: readonly string[],
-  counting: readonly Source[],
+  counting: readonly HostClaimant[],
 ): readonly RecordedClaim[] {
   const host = serving.find((name) => {
     const guests = guestsOf(name, counting);
@@ -360,7 +367,7 @@ function sharedFirst(
 function ownerOf(
   list: readonly RecordedClaim[],
   assigned: AssignedHost | undefined,
-  counting: readonly Source[],
+  counting: readonly HostClaimant[],
 ): HostOwner {
   const namespace = assigned?.namespace ?? list[0].namespace;
   const sharers = assigned === undefined && list[0].shared
@@ -376,7 +383,7 @@ function ownerOf(
 }
 
 /** Namespaces that Ingresses of `namespace` share the host with, sorted. */
-function guestsOf(namespace: string, counting: readonly Source[]): readonly string[] {
+function guestsOf(namespace: string, counting: readonly HostClaimant[]): readonly string[] {
   const guests = new Set<string>();
   for (const { identity, sharesWith } of counting) {
     if (sharesWith.length === 0 || identity.ref.namespace !== namespace) continue;
@@ -386,8 +393,8 @@ function guestsOf(namespace: string, counting: readonly Source[]): readonly stri
 }
 
 function isContested(
-  living: readonly Source[],
-  dying: readonly Source[],
+  living: readonly HostClaimant[],
+  dying: readonly HostClaimant[],
   names: readonly string[],
   { namespace, sharers, guests }: HostOwner,
 ): boolean {

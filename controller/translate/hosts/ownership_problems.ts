@@ -3,11 +3,11 @@
  * owns them. Out: an error on each rule of another namespace, and on the owner's side one warning for
  * each host and foreign namespace.
  */
-import type { Claimants, HostOwner } from "./host_owner.ts";
+import { INGRESSES } from "../../kube/types.ts";
+import type { Claimants, HostClaimant, HostOwner } from "./host_owner.ts";
 import { HOSTS_ANNOTATION } from "./namespace_facts.ts";
 import { type ObjectProblem, type ProblemList, recordProblems } from "../../base/problems.ts";
 import { SHARE_ANNOTATION } from "../annotations/own_annotation_names.ts";
-import type { Source } from "../model/source.ts";
 
 export function reportOwnership(
   contested: ReadonlySet<string>,
@@ -34,18 +34,20 @@ function reportRefused(
 ): void {
   const { namespace, sharers, guests } = owner;
   const admitted = new Set([namespace, ...sharers, ...guests]);
-  const own = living.find(({ identity }) => identity.ref.namespace === namespace);
+  const own = living.find((each) => each.identity.ref.namespace === namespace && isIngress(each));
   const warned = new Set<string>();
   for (const ingress of [...living, ...dying]) {
     const { ref, label } = ingress.identity;
     if (admitted.has(ref.namespace)) continue;
-    problems.about(ref).error(fieldOfHost(ingress, host), {
-      reason: "HostNotOwned",
-      message: `host ${host} belongs to namespace ${namespace}${showReason(owner)}, so the ` +
-        `${ingress.hosts.some((one) => one.host === host) ? "rule" : "name"} is rejected`,
-      remedy: `Use another host, or have an Ingress of ${namespace} that names the host carry ` +
-        `${SHARE_ANNOTATION}: ${ref.namespace}`,
-    });
+    if (isIngress(ingress)) {
+      problems.about(ref).error(fieldOfHost(ingress, host), {
+        reason: "HostNotOwned",
+        message: `host ${host} belongs to namespace ${namespace}${showReason(owner)}, so the ` +
+          `${ingress.hosts.some((one) => one.host === host) ? "rule" : "name"} is rejected`,
+        remedy: `Use another host, or have an Ingress of ${namespace} that names the host carry ` +
+          `${SHARE_ANNOTATION}: ${ref.namespace}`,
+      });
+    }
     if (own === undefined || warned.has(ref.namespace) || dying.includes(ingress)) continue;
     warned.add(ref.namespace);
     problems.about(own.identity.ref).warning(fieldOfHost(own, host), {
@@ -61,11 +63,11 @@ function reportRefused(
 function reportSharers(
   host: string,
   { sharers }: HostOwner,
-  all: readonly Source[],
+  all: readonly HostClaimant[],
   problems: ProblemList,
 ): void {
   for (const name of sharers) {
-    const ingress = all.find(({ identity }) => identity.ref.namespace === name);
+    const ingress = all.find((each) => each.identity.ref.namespace === name && isIngress(each));
     if (ingress === undefined) continue;
     problems.about(ingress.identity.ref).warning(fieldOfHost(ingress, host), {
       reason: "HostShared",
@@ -81,6 +83,11 @@ function showReason({ because, since }: HostOwner): string {
   return since === null ? "" : ", whose claim is the oldest";
 }
 
-function fieldOfHost({ hosts, otherNames }: Source, host: string): string {
+/** Of others, their conditions say it. */
+function isIngress({ identity }: HostClaimant): boolean {
+  return identity.ref.kind === INGRESSES.kind;
+}
+
+function fieldOfHost({ hosts, otherNames }: HostClaimant, host: string): string {
   return [...hosts, ...otherNames].find((one) => one.host === host)?.field ?? "spec.rules";
 }

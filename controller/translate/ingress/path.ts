@@ -17,16 +17,12 @@ export type PathReading =
   | { readonly ok: false; readonly reason: string };
 
 /** Of an Ingress. */
-export type PathType = "Exact" | "Prefix" | "StringPrefix";
+export type PathType = "Exact" | "Prefix";
 
-/**
- * Null for what the API does not know. ImplementationSpecific is Prefix here, and in the profile nginx
- * what `location` takes: every path that begins with it.
- */
-export function readPathType(value: unknown, profile: Profile): PathType | null {
+/** Null for what the API does not know. ImplementationSpecific is Prefix, as in ingress-nginx. */
+export function readPathType(value: unknown): PathType | null {
   if (value === "Exact" || value === "Prefix") return value;
-  if (value !== "ImplementationSpecific") return null;
-  return profile === "nginx" ? "StringPrefix" : "Prefix";
+  return value === "ImplementationSpecific" ? "Prefix" : null;
 }
 
 /** In the profile nginx the text is what a decoded path must have: in it, a percent sign is one. */
@@ -38,10 +34,6 @@ export function readPath(value: unknown, type: PathType, profile: Profile): Path
   const text = isDecoded ? escaped(value) : value;
   const path = readRoutePath(type, text);
   if (!path.ok) return path;
-  // Both take the whole host: an Ingress of another type must not seem to have another path.
-  if (type === "StringPrefix" && path.match.value === "/") {
-    return readPath(value, "Prefix", profile);
-  }
   // One last slash of a Prefix says the same for whole segments, so it is nothing to warn of.
   const isAsWritten = text === path.match.value ||
     (type === "Prefix" && text === `${path.match.value}/` && path.match.value !== "/");

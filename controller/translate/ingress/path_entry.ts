@@ -50,8 +50,8 @@ export function readPathEntry(
     return unreadPath(field);
   }
   const writtenType = fieldOf(entry, "pathType");
-  const type = readPathType(writtenType, profile);
-  const written = type === null ? null : readWritten(entry);
+  const type = readPathType(writtenType);
+  const written = type === null ? null : readWritten(entry, type);
   const isOwnRegex = written !== null && isRegex(written, reader.regex);
   // On a host whose paths are regular expressions, what is wrong with the path alone is right.
   const { value: match, problems } = recordProblems((list) =>
@@ -140,12 +140,10 @@ function readMatch(
 }
 
 /** Null for a path that is none of nginx either. */
-function readWritten(entry: unknown): WrittenPath | null {
+function readWritten(entry: unknown, type: PathType): WrittenPath | null {
   const path = fieldOf(entry, "path");
-  const type = fieldOf(entry, "pathType") as WrittenPath["type"];
-  if (type === "ImplementationSpecific" && (isAbsent(path) || path === "")) {
-    return { path: "/", type };
-  }
+  const isSpecific = fieldOf(entry, "pathType") === "ImplementationSpecific";
+  if (isSpecific && (isAbsent(path) || path === "")) return { path: "/", type };
   return typeof path === "string" && path.startsWith("/") ? { path, type } : null;
 }
 

@@ -95,10 +95,10 @@ export interface PathModel {
   readonly rewrite: PathRewrite | null;
 }
 
-/** Path and type as an object has them. */
+/** A path as an object has it, and its type; ImplementationSpecific is a Prefix. */
 export interface WrittenPath {
   readonly path: string;
-  readonly type: "Exact" | "Prefix" | "ImplementationSpecific";
+  readonly type: "Exact" | "Prefix";
 }
 
 /** A path that backends get in place of the client's. */

@@ -12,12 +12,16 @@ import { CONFIG_MAPS } from "../../../kube/types.ts";
 import { type Condition, falseCondition } from "./condition.ts";
 import { readReference } from "./reference.ts";
 
+/** Whether a Gateway has an address of its own, or shares the one of Ingresses. */
+export type AddressKind = "own" | "shared";
+
 export type ServiceType = "ClusterIP" | "LoadBalancer" | "NodePort";
 export type TrafficPolicy = "Cluster" | "Local";
 export type IpFamilyPolicy = "PreferDualStack" | "RequireDualStack" | "SingleStack";
 
 /** The keys of one ConfigMap; undefined for what it does not set. */
 export interface AddressParameters {
+  readonly address?: AddressKind;
   readonly serviceType?: ServiceType;
   readonly loadBalancerClass?: string;
   readonly externalTrafficPolicy?: TrafficPolicy;
@@ -73,8 +77,7 @@ function oneOf<const V extends string>(
 }
 
 const KEYS: Readonly<Record<string, KeyReader>> = {
-  address: (text) =>
-    text === "own" ? {} : "Only own is supported: each Gateway has a Service of its own. Write own",
+  address: oneOf(["own", "shared"], (address) => ({ address })),
   serviceType: oneOf(
     ["ClusterIP", "LoadBalancer", "NodePort"],
     (serviceType) => ({ serviceType }),
@@ -159,6 +162,25 @@ function readData(
     value = { ...value, ...read };
   }
   return { ok: true, value };
+}
+
+/**
+ * Whether a Gateway shares the address of Ingresses: its own parameters win over those of its class. Whoever
+ * says what the Service is like, and not whether there is one, wants one.
+ */
+export function addressKind(
+  ofClass: AddressParameters,
+  ofGateway: AddressParameters,
+  byDefault: AddressKind,
+): Reading<AddressKind> {
+  const { address, ...ofService } = { ...ofClass, ...ofGateway };
+  const kind = address ?? (Object.keys(ofService).length > 0 ? "own" : byDefault);
+  return kind === "shared" && ofService.allowedSourceRanges !== undefined
+    ? invalid(
+      "allowedSourceRanges has no effect on an address that is shared with Ingresses. Remove it, or write " +
+        "address own.",
+    )
+    : { ok: true, value: kind };
 }
 
 /**

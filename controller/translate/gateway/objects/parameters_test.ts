@@ -1,6 +1,8 @@
 /** ConfigMaps with parameters of classes and Gateways. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import {
+  type AddressKind,
+  addressKind,
   type AddressParameters,
   type ConfigMapLookup,
   PARAMETER_KEYS,
@@ -29,7 +31,8 @@ function read(data: Data, ref: unknown = REF) {
 
 const VALUES: readonly [data: Readonly<Record<string, string>>, expected: AddressParameters][] = [
   [{}, {}],
-  [{ address: "own" }, {}],
+  [{ address: "own" }, { address: "own" }],
+  [{ address: "shared" }, { address: "shared" }],
   [{ serviceType: "NodePort\n" }, { serviceType: "NodePort" }],
   [{ loadBalancerClass: "example.com/internal" }, { loadBalancerClass: "example.com/internal" }],
   [{ externalTrafficPolicy: "Cluster" }, { externalTrafficPolicy: "Cluster" }],
@@ -64,7 +67,7 @@ const WRONG: readonly [what: string, data: Data, ref: unknown, says: RegExp][] =
   ["an unknown key", { sorviceType: "NodePort" }, REF, /unknown key "sorviceType".*serviceType/],
   ["a key of objects", { constructor: "x" }, REF, /unknown key "constructor"/],
   ["another type", { serviceType: "ExternalName" }, REF, /Write ClusterIP, LoadBalancer or NodeP/],
-  ["a shared address", { address: "shared" }, REF, /key address .* Only own is supported/],
+  ["an address of another kind", { address: "node" }, REF, /key address .* Write own or shared/],
   ["a value that is no text", { serviceType: 1 }, REF, /key serviceType .* Write text/],
   ["a class with a space", { loadBalancerClass: "a b" }, REF, /key loadBalancerClass/],
   ["another policy", { externalTrafficPolicy: "local" }, REF, /Write Cluster or Local/],
@@ -136,6 +139,50 @@ Deno.test("a Gateway cannot replace the limit of sources that its class sets", (
     DEFAULTS,
   );
   match(settings.ok ? "" : settings.condition.message, /set by the parameters of the GatewayClass/);
+});
+
+const KINDS: readonly [
+  what: string,
+  ofClass: AddressParameters,
+  ofGateway: AddressParameters,
+  byDefault: AddressKind,
+  expected: AddressKind,
+][] = [
+  ["without parameters", {}, {}, "shared", "shared"],
+  ["of its class", { address: "shared" }, {}, "own", "shared"],
+  ["of its own before its class", { address: "shared" }, { address: "own" }, "own", "own"],
+  ["by what a Service is like", {}, { serviceType: "NodePort" }, "shared", "own"],
+  ["by what Services of its class are like", { annotations: { a: "b" } }, {}, "shared", "own"],
+  [
+    "whatever Services are like",
+    { serviceType: "NodePort" },
+    { address: "shared" },
+    "own",
+    "shared",
+  ],
+];
+
+for (const [what, ofClass, ofGateway, byDefault, expected] of KINDS) {
+  Deno.test(`a Gateway has an address ${what}: ${expected}`, () => {
+    const kind = addressKind(ofClass, ofGateway, byDefault);
+    equal(kind.ok && kind.value, expected);
+  });
+}
+
+Deno.test("limits of sources that a shared address cannot have are refused", () => {
+  const ranges = { allowedSourceRanges: ["192.0.2.0/24"] };
+  for (
+    const kind of [
+      addressKind(ranges, { address: "shared" }, "own"),
+      addressKind({ address: "shared" }, ranges, "own"),
+    ]
+  ) {
+    match(
+      kind.ok ? "" : kind.condition.message,
+      /no effect on an address that is shared.*address own/,
+    );
+  }
+  deepEqual(addressKind({}, ranges, "shared"), { ok: true, value: "own" });
 });
 
 const PAGE = new URL("../../../../docs/gateway-addresses.md", import.meta.url);

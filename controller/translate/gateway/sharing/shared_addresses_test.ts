@@ -1,0 +1,401 @@
+/** Hosts on the address that Gateways share with Ingresses, from one translation to the next. */
+import assert from "node:assert/strict";
+import { hostPatternTakes } from "../../../../proxy/router/host.ts";
+import { compileTable } from "../../../../proxy/router/table.ts";
+import { listenerId, sharedListenerId } from "../../../../shared/snapshot/listener_id.ts";
+import type { Route, Snapshot } from "../../../../shared/snapshot/types.ts";
+import { MAX_SHARED_LISTENERS } from "./shared_ports.ts";
+import { Random } from "../../../../tests/fuzz/random.ts";
+import { TRANSLATE_OPTIONS } from "../../../../tests/support/translate_options.ts";
+import type { Resources } from "../../../kube/resources.ts";
+import { DEFAULT_NAMESPACE_BOUNDS } from "../../bounds/namespace_bounds.ts";
+import {
+  DEFAULT_GATEWAY_OPTIONS,
+  type TranslateOptions,
+  type Translation,
+  Translator,
+} from "../../translator.ts";
+
+const OPTIONS: TranslateOptions = {
+  ...TRANSLATE_OPTIONS,
+  gateway: { ...DEFAULT_GATEWAY_OPTIONS, address: "shared" },
+};
+
+const CLASS = {
+  metadata: { name: "pingress" },
+  spec: { controllerName: "pingress.io/gateway-controller" },
+};
+
+const NAMESPACES = ["shop", "evil", "infra"];
+
+function day(age: number): string {
+  return new Date(Date.UTC(2020, 0, 1 + age)).toISOString().replace(".000", "");
+}
+
+function gateway(namespace: string, name: string, age: number, ...hostnames: (string | null)[]) {
+  return {
+    metadata: { name, namespace, creationTimestamp: day(age) },
+    spec: {
+      gatewayClassName: "pingress",
+      listeners: hostnames.map((hostname, i) => ({
+        ...{ name: `l${i}`, port: 80, protocol: "HTTP" },
+        ...(hostname === null ? {} : { hostname }),
+        allowedRoutes: { namespaces: { from: "All" } },
+      })),
+    },
+  };
+}
+
+function route(
+  namespace: string,
+  name: string,
+  age: number,
+  hostnames: readonly string[],
+  parents: readonly string[],
+  path = "/",
+) {
+  return {
+    metadata: { name, namespace, creationTimestamp: day(age) },
+    spec: {
+      parentRefs: parents.map((parent) => {
+        const [namespace, name] = parent.split("/");
+        return { namespace, name };
+      }),
+      hostnames,
+      rules: [{
+        matches: [{ path: { type: "PathPrefix", value: path } }],
+        backendRefs: [{ name: "web", port: 80 }],
+      }],
+    },
+  };
+}
+
+function ingress(namespace: string, name: string, age: number, host: string | null, path = "/") {
+  const backend = { service: { name: "web", port: { number: 80 } } };
+  return {
+    metadata: { name, namespace, creationTimestamp: day(age) },
+    spec: {
+      ingressClassName: "pingress",
+      rules: [{
+        ...(host === null ? {} : { host }),
+        http: { paths: [{ path, pathType: "Prefix", backend }] },
+      }],
+    },
+  };
+}
+
+const BASE: Resources = {
+  ingresses: [],
+  ingressClasses: [],
+  services: NAMESPACES.map((namespace) => ({
+    metadata: { name: "web", namespace },
+    spec: { ports: [{ port: 80 }] },
+  })),
+  endpointSlices: NAMESPACES.map((namespace, i) => ({
+    metadata: {
+      ...{ name: "web-1", namespace },
+      labels: { "kubernetes.io/service-name": "web" },
+    },
+    addressType: "IPv4",
+    endpoints: [{ addresses: [`10.0.0.${i + 1}`] }],
+    ports: [{ port: 8080 }],
+  })),
+  secrets: [],
+  gatewayClasses: [CLASS],
+  gateways: [],
+  httpRoutes: [],
+  referenceGrants: [],
+};
+
+/** As the controller calls it: what came of one translation is published and recorded before the next. */
+class Scene {
+  readonly #translator = new Translator();
+  readonly #options: TranslateOptions;
+  published: Snapshot | null = null;
+  #claims: Translation["claims"] = null;
+
+  constructor(changes: Partial<TranslateOptions> = {}) {
+    this.#options = { ...OPTIONS, ...changes };
+  }
+
+  apply(change: Partial<Resources>): Translation {
+    const resources = { ...BASE, ...change };
+    const options = { ...this.#options, claims: this.#claims };
+    const translation = this.#translator.translate(resources, this.published, options, () => 0);
+    const anew = new Translator().translate(resources, this.published, options, () => 0);
+    assert.deepEqual(translation.snapshot, anew.snapshot);
+    assert.deepEqual(translation.gateway, anew.gateway);
+    assert.deepEqual(translation.problems, anew.problems);
+    this.published = translation.snapshot;
+    this.#claims = translation.claims;
+    return translation;
+  }
+}
+
+/** The object whose route takes a request; null for none. */
+function winner(snapshot: Snapshot, host: string, path = "/", socket = "http"): string | null {
+  const table = compileTable(snapshot, (_action, route) => route);
+  const found = table.match(host, path, undefined, socket);
+  if (found === null || found.action.kind === "reply") return null;
+  const { kind, namespace, name } = found.origin;
+  return `${kind} ${namespace}/${name}`;
+}
+
+function acceptedOf({ gateway }: Translation, name: string): string {
+  const found = gateway!.routes.find(({ identity }) => identity.key === name)!;
+  const [{ status, reason, message }] = found.parents[0].conditions;
+  return `${status} ${reason}: ${message}`;
+}
+
+Deno.test("a host goes from an Ingress to an HTTPRoute of its namespace in one snapshot, and back", () => {
+  const scene = new Scene();
+  const gateways = [gateway("shop", "web", 0, null)];
+  const httpRoutes = [route("shop", "new", 1, ["app.test"], ["shop/web"])];
+  const old = ingress("shop", "old", 2, "app.test");
+  const both = scene.apply({ gateways, httpRoutes, ingresses: [old] });
+  assert.equal(winner(both.snapshot, "app.test"), "Ingress shop/old");
+  assert.equal(
+    acceptedOf(both, "shop/new"),
+    "True Accepted: host app.test is served by Ingress shop/old until it is deleted.",
+  );
+  const after = scene.apply({ gateways, httpRoutes });
+  assert.equal(winner(after.snapshot, "app.test"), "HTTPRoute shop/new");
+  assert.equal(acceptedOf(after, "shop/new"), "True Accepted: ");
+  const again = scene.apply({ gateways, httpRoutes, ingresses: [old] });
+  assert.equal(winner(again.snapshot, "app.test"), "Ingress shop/old");
+});
+
+Deno.test("a host stays its namespace's when an older object of another namespace comes", () => {
+  const scene = new Scene();
+  const gateways = [gateway("shop", "web", 9, null), gateway("evil", "evil", 0, "*.test")];
+  const httpRoutes = [route("shop", "shop", 9, ["app.test"], ["shop/web"])];
+  scene.apply({ gateways, httpRoutes });
+  const withIngress = scene.apply({
+    ...{ gateways, httpRoutes },
+    ingresses: [ingress("evil", "evil", 0, "app.test")],
+  });
+  assert.equal(winner(withIngress.snapshot, "app.test"), "HTTPRoute shop/shop");
+  const withRoute = scene.apply({
+    gateways,
+    httpRoutes: [...httpRoutes, route("evil", "evil", 0, ["app.test"], ["evil/evil"])],
+  });
+  assert.equal(winner(withRoute.snapshot, "app.test"), "HTTPRoute shop/shop");
+  assert.match(
+    acceptedOf(withRoute, "evil/evil"),
+    /^False HostnameNotOwned: host app\.test belongs to .* shop/,
+  );
+  // Until it names the host no more.
+  const gone = scene.apply({
+    gateways,
+    httpRoutes: [route("evil", "evil", 0, ["app.test"], ["evil/evil"])],
+  });
+  assert.equal(winner(gone.snapshot, "app.test"), "HTTPRoute evil/evil");
+});
+
+Deno.test("a listener that is served is not displaced by a change of an older Gateway", () => {
+  const scene = new Scene();
+  const served = gateway("infra", "web", 5, null);
+  const older = gateway("evil", "evil", 0, "evil.test");
+  const httpRoutes = [route("shop", "shop", 6, ["app.test"], ["infra/web"])];
+  const first = scene.apply({ gateways: [served, older], httpRoutes });
+  assert.equal(winner(first.snapshot, "app.test"), "HTTPRoute shop/shop");
+  const second = scene.apply({
+    gateways: [served, gateway("evil", "evil", 0, "evil.test", null)],
+    httpRoutes,
+  });
+  assert.equal(winner(second.snapshot, "app.test"), "HTTPRoute shop/shop");
+  const { listeners } = second.gateway!.gateways.find(({ identity }) =>
+    identity.key === "evil/evil"
+  )!;
+  const [{ reason, message }] = listeners[1].conditions;
+  assert.equal(reason, "HostnameConflict");
+  assert.match(message, /^listener l0 of Gateway infra\/web, which is served already, /);
+});
+
+Deno.test("while Gateways are not known, what was published stays, and no other namespace gets its hosts", () => {
+  const scene = new Scene();
+  const gateways = [gateway("shop", "web", 9, null)];
+  const httpRoutes = [
+    route("shop", "shop", 9, ["app.test"], ["shop/web"], "/only"),
+    route("shop", "wide", 9, ["*.shop.test"], ["shop/web"]),
+  ];
+  const before = scene.apply({ gateways, httpRoutes });
+  const ingresses = [ingress("evil", "evil", 0, "app.test"), ingress("evil", "any", 0, null)];
+  const pending = scene.apply({
+    ...{ gateways: null, httpRoutes: null, gatewayIsPending: true },
+    ingresses,
+  });
+  assert.deepEqual(pending.snapshot.listeners, before.snapshot.listeners);
+  assert.equal(winner(pending.snapshot, "app.test", "/only"), "HTTPRoute shop/shop");
+  assert.equal(winner(pending.snapshot, "app.test", "/"), null);
+  assert.equal(winner(pending.snapshot, "app.test", "/", "https"), null);
+  assert.equal(winner(pending.snapshot, "a.b.shop.test"), "HTTPRoute shop/wide");
+  const known = scene.apply({ gateways, httpRoutes, ingresses });
+  assert.equal(winner(known.snapshot, "app.test", "/only"), "HTTPRoute shop/shop");
+  assert.equal(winner(known.snapshot, "other.test"), "Ingress evil/any");
+});
+
+Deno.test("a Gateway whose parameters cannot be read any more stays where it is served", () => {
+  const gateways = [{
+    ...gateway("shop", "web", 0, null),
+    spec: {
+      ...gateway("shop", "web", 0, null).spec,
+      infrastructure: { parametersRef: { group: "", kind: "ConfigMap", name: "web" } },
+    },
+  }];
+  const parameters = (address: string) => [{
+    metadata: { name: "web", namespace: "shop", uid: "1", resourceVersion: "1" },
+    data: { address },
+  }];
+  for (const address of ["own", "shared"] as const) {
+    const scene = new Scene();
+    const idOf = ({ snapshot }: Translation) => snapshot.listeners?.map(({ id }) => id);
+    const served = scene.apply({ gateways, gatewayConfigMaps: parameters(address) });
+    const id = address === "own"
+      ? listenerId("shop/web", "l0")
+      : sharedListenerId("shop/web", "l0", "http");
+    assert.deepEqual(idOf(served), [id]);
+    const broken = scene.apply({ gateways, gatewayConfigMaps: [] });
+    assert.deepEqual(idOf(broken), [id]);
+    assert.equal(broken.gateway!.gateways[0].conditions[0].reason, "InvalidParameters");
+  }
+});
+
+Deno.test("where hosts are shared by all, an Ingress of any namespace has its host before HTTPRoutes", () => {
+  const scene = new Scene({ hostOwnership: "shared" });
+  const gateways = [gateway("infra", "web", 0, null)];
+  const httpRoutes = [
+    route("shop", "one", 1, ["app.test"], ["infra/web"], "/one"),
+    route("evil", "two", 2, ["app.test"], ["infra/web"], "/two"),
+  ];
+  const { snapshot } = scene.apply({ gateways, httpRoutes });
+  assert.equal(winner(snapshot, "app.test", "/one"), "HTTPRoute shop/one");
+  assert.equal(winner(snapshot, "app.test", "/two"), "HTTPRoute evil/two");
+  const ingresses = [ingress("evil", "old", 9, "app.test", "/one")];
+  const both = scene.apply({ gateways, httpRoutes, ingresses });
+  assert.equal(winner(both.snapshot, "app.test", "/one"), "Ingress evil/old");
+  assert.equal(winner(both.snapshot, "app.test", "/two"), null);
+  assert.match(acceptedOf(both, "shop/one"), /served by Ingress evil\/old until it is deleted\.$/);
+});
+
+Deno.test("a namespace claims no more hosts than it may have routes, but keeps what it has", () => {
+  const bounds = (routes: number) => ({ namespaceBounds: { ...DEFAULT_NAMESPACE_BOUNDS, routes } });
+  const gateways = [gateway("shop", "web", 0, null)];
+  const hosts = Array.from({ length: 6 }, (_, i) => `h${i}.test`);
+  const httpRoutes = hosts.map((host, i) => route("shop", `r${i}`, i, [host], ["shop/web"]));
+  const claimed = ({ claims }: Translation) => [...claims!.keys()].sort();
+  const scene = new Scene(bounds(4));
+  assert.deepEqual(claimed(scene.apply({ gateways, httpRoutes })), hosts.slice(0, 4));
+  const before = new Scene();
+  before.apply({ gateways, httpRoutes });
+  const lowered = new Scene(bounds(2));
+  lowered.published = before.published;
+  const after = lowered.apply({ gateways, httpRoutes });
+  assert.deepEqual(claimed(after), hosts);
+  assert.equal(winner(after.snapshot, "h5.test"), "HTTPRoute shop/r5");
+});
+
+Deno.test("a namespace has a bounded number of listeners on the shared address, the oldest first", () => {
+  const gateways = Array.from(
+    { length: 17 },
+    (_, i) =>
+      gateway("evil", `g${i}`, i, ...Array.from({ length: 64 }, (_, j) => `h${i}-${j}.test`)),
+  );
+  const other = gateway("shop", "web", 99, null);
+  const { snapshot, gateway: translation } = new Scene().apply({ gateways: [...gateways, other] });
+  assert.equal(snapshot.listeners!.length, MAX_SHARED_LISTENERS + 1);
+  const last = translation!.gateways.find(({ identity }) => identity.key === "evil/g16")!;
+  assert.deepEqual(
+    [...new Set(last.listeners.map(({ conditions: [{ reason }] }) => reason))],
+    ["PortUnavailable"],
+  );
+});
+
+/** So many that few changes are translated without a look at all. */
+const OTHERS = Array.from({ length: 60 }, (_, i) => ingress("infra", `o${i}`, 9, `o${i}.other`));
+
+const HOSTS = ["a.test", "b.test", "x.a.test", "*.test", "*.a.test", "a.other"];
+const REQUESTED = [
+  "a.test",
+  "b.test",
+  "c.test",
+  "x.a.test",
+  "y.a.test",
+  "z.y.a.test",
+  "a.other",
+  "",
+];
+
+Deno.test("in 400 random clusters nobody gets a request for another namespace's host", () => {
+  const random = new Random(2026);
+  const pick = <T>(list: readonly T[]): T => random.pick(list);
+  const some = <T>(count: number, make: (i: number) => T): T[] =>
+    Array.from({ length: random.below(count + 1) }, (_, i) => make(i));
+  let requests = 0;
+  for (let round = 0; round < 80; round++) {
+    const scene = new Scene();
+    for (let step = 0; step < 5; step++) {
+      const names = ["shop/one", "shop/two", "evil/one", "infra/one"];
+      const gateways = names.filter(() => random.below(4) > 0).map((key) => {
+        const [namespace, name] = key.split("/");
+        const hostnames = some(3, () => pick([null, ...HOSTS]));
+        return gateway(namespace, name, random.below(9), pick([null, ...HOSTS]), ...hostnames);
+      });
+      const httpRoutes = some(5, (i) =>
+        route(
+          pick(NAMESPACES),
+          `r${i}`,
+          random.below(9),
+          some(2, () => pick(HOSTS)),
+          [pick(names), pick(names)],
+          pick(["/", "/p"]),
+        ));
+      const ingresses = some(
+        4,
+        (i) =>
+          ingress(
+            pick(NAMESPACES),
+            `i${i}`,
+            random.below(9),
+            pick([null, ...HOSTS]),
+            pick(["/", "/p"]),
+          ),
+      );
+      const { snapshot, hostOwners } = scene.apply({
+        ...{ gateways, httpRoutes },
+        ingresses: [...OTHERS, ...ingresses],
+      });
+      const table = compileTable(snapshot, (_action, route) => route);
+      for (const host of REQUESTED) {
+        for (const socket of ["http", "https"]) {
+          const found = table.match(host, pick(["/", "/p", "/q"]), undefined, socket);
+          requests++;
+          if (found === null) continue;
+          assertOwn(found, host, hostOwners);
+          // Inside of a namespace an Ingress goes first.
+          const isIngress = ingresses.some(({ metadata, spec }) =>
+            spec.rules[0].host === host &&
+            metadata.namespace === hostOwners.get(host)?.namespace
+          );
+          if (isIngress) assert.equal(found.origin.kind, "Ingress", host);
+        }
+      }
+    }
+  }
+  assert.ok(requests > 5000);
+});
+
+/** Whoever owns the name itself has its requests, and whoever owns the route's pattern is the route's namespace. */
+function assertOwn(
+  { id, host, action, origin }: Route,
+  requested: string,
+  owners: Translation["hostOwners"],
+): void {
+  // Nobody's backend gets it.
+  if (action.kind === "reply") return;
+  assert.ok(hostPatternTakes(host, requested, "suffix"), id);
+  const exact = owners.get(requested);
+  if (exact !== undefined) assert.equal(origin.namespace, exact.namespace, `${requested} by ${id}`);
+  const owner = owners.get(host);
+  if (owner !== undefined) assert.equal(origin.namespace, owner.namespace, id);
+}
