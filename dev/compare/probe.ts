@@ -3,10 +3,11 @@
  * path and a longer one, with the method, headers and parameters that it wants. Pure.
  */
 import { compilePattern, literalStart } from "../../proxy/http/pattern.ts";
+import { sharedSocketOf } from "../../shared/snapshot/listener_id.ts";
 import type { PathMatch, Route } from "../../shared/snapshot/types.ts";
 
 export interface Probe {
-  /** Id of a listener. */
+  /** Id of a listener; `http` or `https` for one that shares the port of Ingresses. */
   readonly listener: string;
   readonly host: string;
   /** Canonical. */
@@ -28,7 +29,9 @@ export function probesOf({ host, match, listeners = ["http"] }: Route): Probe[] 
   const parameters = query.map(({ name, value }) =>
     `${encodeURIComponent(name)}=${encodeURIComponent(value)}`
   );
-  return listeners.flatMap((listener) =>
+  // Requests for listeners that share a port with Ingresses come to that port.
+  const sockets = new Set(listeners.map((id) => sharedSocketOf(id) ?? id));
+  return [...sockets].flatMap((listener) =>
     pathsOf(match.path).map((path) => ({
       listener,
       host: host === "*" ? `${ANY}.invalid` : host.replace("*", ANY),
