@@ -179,7 +179,7 @@ export function parseControllerOptions(args: readonly string[]): ParsedControlle
           listenRange: parsePortRange(given.listenRange) ?? DEFAULT_LISTEN_RANGE,
           namespace: given.namespace,
           service,
-          address: "own",
+          address: defaultAddress(given.backend, service),
         }
         : null,
       configMap: given.configmap === undefined ? null : parseConfigMapName(given.configmap),
@@ -221,6 +221,19 @@ export function parseControllerOptions(args: readonly string[]): ParsedControlle
       logFormat: given.logFormat,
     },
   };
+}
+
+/**
+ * Nodes have addresses, and mostly no load balancer. With HostPort nothing but a Gateway has a Service of what
+ * these flags say, so that whoever sets one wants Services.
+ */
+function defaultAddress(
+  backend: ControllerOptions["backend"],
+  { type, annotations, loadBalancerClass }: GatewayOptions["service"],
+): GatewayOptions["address"] {
+  const isDescribed = type !== CONTROLLER_OPTIONS.serviceType.default ||
+    loadBalancerClass !== null || Object.keys(annotations).length > 0;
+  return backend === "HostPort" && !isDescribed ? "shared" : "own";
 }
 
 /** One switch for all that is served: who claims a host cannot choose it by a class. */

@@ -47,6 +47,20 @@ Deno.test("one flag is enough to serve class pingress in all namespaces", () => 
   assert.match(options.proxyServerImage, /:\d/);
 });
 
+Deno.test("Gateways share the nodes' addresses by default, unless flags describe their Services", () => {
+  const addressWith = (...args: string[]) => optionsOf(...args).gateway?.address;
+  assert.equal(addressWith("--backend=HostPort"), "shared");
+  assert.equal(addressWith("--backend=LoadBalancer"), "own");
+  for (
+    const flag of [
+      ...["--service-type=NodePort", "--load-balancer-class=example.com/internal"],
+      "--service-annotation=example.com/a=b",
+    ]
+  ) {
+    assert.equal(addressWith("--backend=HostPort", flag), "own", flag);
+  }
+});
+
 Deno.test("Gateway API is served unless --gateway=false turns it off", () => {
   const { gateway } = optionsOf("--backend=HostPort");
   assert.deepEqual(gateway?.listenRange, { from: 10_000, to: 10_255 });

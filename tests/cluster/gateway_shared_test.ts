@@ -21,7 +21,7 @@ clusterTest(
     await installGatewayCrds(cluster);
     const other = await cluster.newNamespace("other");
     await using scene = await ControllerScene.prepare(cluster, {
-      args: [...FAST_ELECTION, "--service-type=ClusterIP", `--watch-namespace=${other}`],
+      args: [...FAST_ELECTION, `--watch-namespace=${other}`],
       kubeconfig: await replicasKubeconfig(cluster),
     });
     const { app, system } = scene;
@@ -40,14 +40,15 @@ clusterTest(
     await streamTrust(cluster, system);
     const token = await readyProxy(scene, "proxy-a", "10.0.0.1");
     await using proxy = await connectProxy(scene, { token }, controller);
-    const parameters = (address: string) =>
+    const parameters = (data: Readonly<Record<string, string>>) =>
       cluster.apply({
         apiVersion: "v1",
         kind: "ConfigMap",
         metadata: { name: "addresses" },
-        data: { address },
+        data,
       }, { namespace: system });
-    await parameters("shared");
+    // By default, with nodes.
+    await parameters({});
     const parametersRef = {
       ...{ group: "", kind: "ConfigMap" },
       ...{ name: "addresses", namespace: system },
@@ -78,6 +79,12 @@ clusterTest(
       ],
     );
     equal(await service(), null);
+    const { status } = (await cluster.get<Live>(V1, "GatewayClass", "sharing"))!;
+    const features = JSON.stringify(status?.supportedFeatures);
+    deepEqual(
+      ["GatewayPort8080", "GatewayHTTPListenerIsolation"].map((name) => features.includes(name)),
+      [false, true],
+    );
 
     // A host of another namespace's Ingress, and one of an Ingress of its own.
     await scene.service("web");
@@ -125,9 +132,9 @@ clusterTest(
     await scene.eventuallyRouted(`${app}/waiting 0.0 mine.example.com`);
 
     // An address of its own, and back.
-    await parameters("own");
+    await parameters({ address: "own" });
     await eventually("a Service", async () => await service() !== null, 60_000);
-    await parameters("shared");
+    await parameters({ address: "shared" });
     await eventually("no Service", async () => await service() === null, 60_000);
     await shows("True/Programmed", ["192.0.2.7"]);
     equal(proxy.isEnded, false);

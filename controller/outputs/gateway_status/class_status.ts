@@ -12,7 +12,7 @@ import {
 } from "../../translate/gateway/objects/condition.ts";
 import type { GatewayClassStatus } from "../../translate/gateway/gateway_parameters.ts";
 import { mergeConditions } from "./conditions.ts";
-import { SUPPORTED_FEATURES } from "./features.ts";
+import { featuresWith } from "./features.ts";
 import { type StatusChange, statusChange } from "./status_change.ts";
 
 export interface WantedClass {
@@ -36,7 +36,7 @@ export function classChange(
   { model, crds, showsFeatures }: WantedClass,
   now: number,
 ): StatusChange | null {
-  const { generation, conditions } = model;
+  const { generation, conditions, address } = model;
   const isAccepted = conditions.some(({ type, status }) =>
     type === "Accepted" && status === "True"
   );
@@ -44,7 +44,7 @@ export function classChange(
   return statusChange(standing, {
     conditions: mergeConditions(fieldOf(standing, "conditions"), { wanted, generation, now }),
     ...(showsFeatures && isAccepted
-      ? { supportedFeatures: SUPPORTED_FEATURES.map((name) => ({ name })) }
+      ? { supportedFeatures: featuresWith(address).map((name) => ({ name })) }
       : {}),
   });
 }

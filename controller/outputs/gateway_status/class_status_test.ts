@@ -11,7 +11,7 @@ import { SUPPORTED_FEATURES } from "./features.ts";
 const NOW = Date.parse("2026-02-02T00:00:00Z");
 
 function model(condition: Condition = trueCondition("Accepted")) {
-  return { name: "pingress", generation: 3, conditions: [condition] };
+  return { name: "pingress", generation: 3, conditions: [condition], address: "own" as const };
 }
 
 const wanted = { model: model(), crds: null, showsFeatures: true };
@@ -90,4 +90,18 @@ Deno.test("an equal status of a class is not written", () => {
   // Of another order of fields, and with one of a newer bundle.
   const reversed = Object.fromEntries(Object.entries({ ...standing, newer: [1] }).reverse());
   equal(classChange(reversed, wanted, NOW), null);
+});
+
+Deno.test("a class whose Gateways share an address has no features of Services and other ports", () => {
+  const namesOf = (address: "own" | "shared") => {
+    const change = classChange({}, { ...wanted, model: { ...model(), address } }, 0);
+    const features = change!.fields.supportedFeatures as readonly { readonly name: string }[];
+    return features.map(({ name }) => name);
+  };
+  const shared = namesOf("shared");
+  deepEqual(namesOf("own").filter((name) => !shared.includes(name)), [
+    "GatewayInfrastructure",
+    "GatewayPort8080",
+    "GatewayStaticAddresses",
+  ]);
 });

@@ -38,6 +38,8 @@ export interface GatewayClassStatus {
   readonly name: string;
   readonly generation: number;
   readonly conditions: readonly Condition[];
+  /** Of its Gateways, where they say nothing. */
+  readonly address: AddressKind;
 }
 
 /** A Gateway of a class of ours, with what parameters say of it. */
@@ -92,7 +94,9 @@ export class GatewayParameters {
     this.classes = classes.values().map(({ name, generation }): GatewayClassStatus => {
       const reading = this.#ofClasses.get(name)!;
       const accepted = reading.ok ? trueCondition("Accepted") : reading.condition;
-      return { name, generation, conditions: [accepted] };
+      const kind = reading.ok ? addressKind(reading.value, {}, context.address) : reading;
+      const address = kind.ok ? kind.value : context.address;
+      return { name, generation, conditions: [accepted], address };
     }).toArray();
   }
 
