@@ -41,7 +41,7 @@ export interface RuleModel {
   /** At least one. */
   readonly matches: readonly RouteMatch[];
   readonly filters: RuleFilters;
-  /** Of a request, in ms; null for no time-out. */
+  /** Of a request, in ms, `MAX_TIMEOUT` for as long as it takes; null where the rule says nothing. */
   readonly time: number | null;
   readonly backends: readonly BackendModel[];
   /** Why all of its requests get 500; null where they do not. A clause that begins with a field. */

@@ -11,7 +11,7 @@ import { MAX_TIMEOUT } from "../../../../shared/snapshot/setting_values.ts";
 import { asObject, fieldOf, isAbsent, quote } from "../../../base/json.ts";
 
 export type TimeoutReading =
-  /** In ms; null for no time-out. */
+  /** In ms, `MAX_TIMEOUT` for as long as it takes; null where the rule says nothing. */
   | { readonly ok: true; readonly time: number | null }
   /** A clause that begins with the field. */
   | { readonly ok: false; readonly reason: string };
@@ -31,8 +31,8 @@ export function readTimeouts(value: unknown, field: string): TimeoutReading {
     if (milliseconds === null) {
       return { ok: false, reason: `${field}.${name} ${quote(written)} is no duration` };
     }
-    // "A zero-valued duration means that no timeout".
-    if (milliseconds > 0) time = Math.min(time ?? MAX_TIMEOUT, milliseconds);
+    // Zero disables the time-out: those of the proxy do not apply either.
+    time = Math.min(time ?? MAX_TIMEOUT, milliseconds === 0 ? MAX_TIMEOUT : milliseconds);
   }
   return { ok: true, time };
 }
