@@ -2,8 +2,8 @@
  * HTTPRoutes. In: an object of unknown shape. Out: the parents and hosts that it names, and its rules; with
  * what is wrong with each by itself.
  *
- * A rule that cannot be served as it is written stays, and its requests get 500: without it, they would
- * fall to a broader one.
+ * A rule that cannot be served as it is written stays in its place, and its requests get 500: without it,
+ * they would fall to a broader one.
  *
  * https://gateway-api.sigs.k8s.io/reference/spec/#httproute
  */
@@ -19,7 +19,7 @@ import { readHostname } from "./hostname.ts";
 import { type ParentRef, readParentRef } from "./parent_ref.ts";
 import { backendFiltersFault, readRuleFilters, type RuleFilters } from "./route_filters.ts";
 import { readTimeouts } from "./route_timeouts.ts";
-import { ALL_PATHS, readMatch } from "./route_match.ts";
+import { readMatch } from "./route_match.ts";
 
 export interface HttpRouteModel extends Identified {
   readonly generation: number;
@@ -40,6 +40,8 @@ export interface RuleModel {
   readonly name: string | null;
   /** At least one. */
   readonly matches: readonly RouteMatch[];
+  /** Of each match, with conditions that are refused: they count where matches are put in order. */
+  readonly written: readonly RouteMatch[];
   readonly filters: RuleFilters;
   /** Of a request, in ms, `MAX_TIMEOUT` for as long as it takes; null where the rule says nothing. */
   readonly time: number | null;
@@ -82,21 +84,20 @@ const NO_FILTERS: RuleFilters = { filters: [], redirect: null };
 function readRule(value: unknown, field: string, namespace: string): RuleModel {
   const written = asList(fieldOf(value, "matches")) ?? [];
   const readings = (written.length === 0 ? [{}] : written).map(readMatch);
-  const matches = readings.map((reading) => reading.ok ? reading.match : { path: ALL_PATHS });
   const refs = asList(fieldOf(value, "backendRefs")) ?? [];
-  const broken = readings.findIndex(({ ok }) => !ok);
-  const reading = readings[broken];
+  const broken = readings.findIndex(({ fault }) => fault !== null);
   const filters = readRuleFilters(fieldOf(value, "filters"), `${field}.filters`);
   const timeouts = readTimeouts(fieldOf(value, "timeouts"), `${field}.timeouts`);
   return {
     field,
     name: asText(fieldOf(value, "name")),
-    matches,
+    matches: readings.map(({ match }) => match),
+    written: readings.map(({ written }) => written),
     filters: filters.ok ? filters.value : NO_FILTERS,
     time: timeouts.ok ? timeouts.time : null,
     backends: refs.map((ref, i) => readBackendRef(ref, `${field}.backendRefs[${i}]`, namespace)),
-    fault: reading !== undefined && !reading.ok
-      ? `${field}.matches[${broken}].${reading.reason}`
+    fault: broken >= 0
+      ? `${field}.matches[${broken}].${readings[broken].fault}`
       : !filters.ok
       ? filters.reason
       : !timeouts.ok
