@@ -8,7 +8,7 @@
  * https://gateway-api.sigs.k8s.io/reference/spec/#httproute
  */
 import type { RouteMatch } from "../../../../shared/snapshot/types.ts";
-import { asList, asObject, asText, fieldOf } from "../../../base/json.ts";
+import { asList, asObject, asText, fieldOf, quote } from "../../../base/json.ts";
 import { type Identified, readIdentity } from "../../../base/identity.ts";
 import { type Excess, excessOf } from "../../../kube/excess.ts";
 import { HTTP_ROUTES } from "../../../kube/types.ts";
@@ -26,6 +26,8 @@ export interface HttpRouteModel extends Identified {
   readonly parents: readonly ParentRef[];
   /** Without those that are none; empty for any host, if it names none. */
   readonly hostnames: readonly string[];
+  /** Those that are none, as they are written: addresses, which the API server accepts. */
+  readonly unusedHostnames: readonly unknown[];
   /** It names hosts, and none of them is one. */
   readonly hasNoHost: boolean;
   /** None with `excess`. */
@@ -73,6 +75,7 @@ export function readHttpRoute(object: object): HttpRouteModel | null {
       readParentRef(parent, namespace, i) ?? []
     ),
     hostnames,
+    unusedHostnames: written.filter((hostname) => readHostname(hostname) === null),
     hasNoHost: written.length > 0 && hostnames.length === 0,
     rules: rules.map((rule, i) => readRule(rule, `spec.rules[${i}]`, namespace)),
     excess,
@@ -131,13 +134,26 @@ export function resolvedRefsOf(rules: readonly (readonly ResolvedBackend[])[]): 
 }
 
 /** Whether its rules are served as they are written, as conditions of a route that has a parent. */
-export function rulesConditions({ rules }: HttpRouteModel): readonly Condition[] {
+export function rulesConditions(
+  { rules, hostnames, unusedHostnames }: HttpRouteModel,
+): readonly Condition[] {
   const faults = rules.flatMap(({ fault }) => fault ?? []);
-  if (faults.length === 0) return [trueCondition("Accepted")];
-  const message = `${faults.join("; ")}. Requests for ${
-    faults.length === 1 ? "this rule" : "these rules"
-  } get 500.`;
-  if (faults.length === rules.length) {
+  const sentences: string[] = [];
+  if (faults.length > 0) {
+    const which = faults.length === 1 ? "this rule" : "these rules";
+    sentences.push(`${faults.join("; ")}. Requests for ${which} get 500.`);
+  }
+  // Where none is left, the route attaches to nothing, and Accepted says so.
+  if (unusedHostnames.length > 0 && hostnames.length > 0) {
+    const names = unusedHostnames.map(quote).join(", ");
+    const what = unusedHostnames.length === 1
+      ? "is no DNS name, and is ignored"
+      : "are no DNS names, and are ignored";
+    sentences.push(`spec.hostnames: ${names} ${what}.`);
+  }
+  if (sentences.length === 0) return [trueCondition("Accepted")];
+  const message = sentences.join(" ");
+  if (faults.length > 0 && faults.length === rules.length) {
     return [falseCondition("Accepted", "UnsupportedValue", message)];
   }
   return [

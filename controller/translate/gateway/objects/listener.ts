@@ -29,6 +29,8 @@ export interface ListenerModel {
   readonly port: number;
   readonly protocol: string;
   readonly hostname: Hostname;
+  /** It has a hostname that cannot be read, so that it is in conflict with none. */
+  readonly isHostnameInvalid: boolean;
   readonly allowed: AllowedNamespaces;
   /** Those of its protocol that it allows. */
   readonly supportedKinds: readonly RouteKind[];
@@ -68,6 +70,7 @@ export function readListener(
   const { supported, invalid } = readKinds(fieldOf(allowedRoutes, "kinds"), kinds);
   return {
     ...{ name, field, port, protocol, hostname, allowed },
+    isHostnameInvalid: hasHostname && hostname === null,
     supportedKinds: supported,
     certificates: protocol === "HTTPS"
       ? (asList(fieldOf(tls, "certificateRefs")) ?? []).map((ref) =>
