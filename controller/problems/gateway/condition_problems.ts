@@ -95,7 +95,9 @@ function conditionProblems(
   field: string,
   conditions: readonly Condition[],
 ): ConditionProblem[] {
-  return conditions.filter(isWrong).map((condition) => problemOf(object, field, condition));
+  return conditions.filter(isWrong).flatMap((condition) =>
+    (condition.each ?? [condition]).map((one) => problemOf(object, field, one))
+  );
 }
 
 function problemOf(

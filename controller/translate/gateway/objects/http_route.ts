@@ -118,19 +118,31 @@ function unknownField(value: unknown, field: string): string | null {
   return unknown === undefined ? null : `${field}.${unknown} is not supported`;
 }
 
+/** Further ones are counted; a message may have 32,768 characters. */
+const MAX_FAULTS = 16;
+
 /**
- * Whether all backends of a route, by rule, lead to something: the first that does not says why. One that
+ * Whether all backends of a route, by rule, lead to something; the message has each that does not. One that
  * does, and is not used, is resolved to the API; then the message says what its requests get.
  */
 export function resolvedRefsOf(rules: readonly (readonly ResolvedBackend[])[]): Condition {
   const backends = rules.flat();
-  const faults = backends.flatMap(({ fault }) => fault ?? []);
-  const [refusal] = backends.flatMap((backend) => backend.refusal ?? []);
-  return faults[0] ?? trueCondition(
-    "ResolvedRefs",
-    "ResolvedRefs",
-    refusal === undefined ? "" : `${refusal}. Its requests get 500. Remove the policy.`,
-  );
+  const each = [
+    ...backends.flatMap(({ fault }) => fault ?? []),
+    ...backends.flatMap(({ refusal }) => refusal === null ? [] : refusedBackend(refusal)),
+  ];
+  const [first] = each;
+  if (each.length < 2) return first ?? trueCondition("ResolvedRefs");
+  const { type, status, reason } = first;
+  const messages = each.slice(0, MAX_FAULTS).map(({ message }) => message);
+  const more = each.length - messages.length;
+  if (more > 0) messages.push(`${more} more backends are not served.`);
+  return { type, status, reason, message: messages.join(" "), each };
+}
+
+function refusedBackend(refusal: string): Condition {
+  const message = `${refusal}. Its requests get 500. Remove the policy.`;
+  return trueCondition("ResolvedRefs", "ResolvedRefs", message);
 }
 
 /** Whether its rules are served as they are written, as conditions of a route that has a parent. */
