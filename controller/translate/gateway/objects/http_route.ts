@@ -8,7 +8,7 @@
  * https://gateway-api.sigs.k8s.io/reference/spec/#httproute
  */
 import type { RouteMatch } from "../../../../shared/snapshot/types.ts";
-import { asList, asObject, asText, fieldOf, quote } from "../../../base/json.ts";
+import { asList, asText, fieldOf, quote, unknownField } from "../../../base/json.ts";
 import { type Identified, readIdentity } from "../../../base/identity.ts";
 import { type Excess, excessOf } from "../../../kube/excess.ts";
 import { HTTP_ROUTES } from "../../../kube/types.ts";
@@ -108,14 +108,14 @@ function readRule(value: unknown, field: string, namespace: string): RuleModel {
       : refs.map((ref, i) =>
         backendFiltersFault(fieldOf(ref, "filters"), `${field}.backendRefs[${i}].filters`)
       ).find((fault) => fault !== null) ??
-        unknownField(value, field),
+        fieldFault(value, field),
   };
 }
 
 /** As `retry` and `sessionPersistence`. */
-function unknownField(value: unknown, field: string): string | null {
-  const unknown = Object.keys(asObject(value) ?? {}).find((name) => !RULE_FIELDS.has(name));
-  return unknown === undefined ? null : `${field}.${unknown} is not supported`;
+function fieldFault(value: unknown, field: string): string | null {
+  const unknown = unknownField(value, RULE_FIELDS);
+  return unknown === null ? null : `${field}.${unknown} is not supported`;
 }
 
 /** Further ones are counted; a message may have 32,768 characters. */

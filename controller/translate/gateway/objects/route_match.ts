@@ -8,7 +8,7 @@ import { literalStart } from "../../../../shared/path/literal_start.ts";
 import { MAX_PATTERN } from "../../../../shared/path/pattern_size.ts";
 import { readRoutePath } from "../../../../shared/snapshot/route_path.ts";
 import type { PathMatch, RouteMatch } from "../../../../shared/snapshot/types.ts";
-import { asList, asText, fieldOf, isAbsent, quote } from "../../../base/json.ts";
+import { asList, asText, fieldOf, isAbsent, quote, unknownField } from "../../../base/json.ts";
 import { compareText } from "../../../base/text_order.ts";
 import { patternFault } from "./pattern.ts";
 
@@ -26,6 +26,10 @@ export interface MatchReading {
 
 type ValueMatch = NonNullable<RouteMatch["headers"]>[number];
 
+const MATCH_FIELDS: ReadonlySet<string> = new Set(["path", "method", "headers", "queryParams"]);
+const PATH_FIELDS: ReadonlySet<string> = new Set(["type", "value"]);
+const VALUE_FIELDS: ReadonlySet<string> = new Set(["type", "name", "value"]);
+
 /** All paths. */
 const ALL_PATHS: PathMatch = { type: "Prefix", value: "/" };
 
@@ -36,7 +40,7 @@ export function readMatch(value: unknown): MatchReading {
   const headers = readValues(fieldOf(value, "headers"), "headers", (name) => name.toLowerCase());
   const query = readValues(fieldOf(value, "queryParams"), "queryParams", (name) => name);
   const fault = path.fault ?? (isMethod ? null : "method is no text") ?? headers.fault ??
-    query.fault;
+    query.fault ?? fieldFault(value, "", MATCH_FIELDS);
   const ofMethod = isAbsent(method) ? {} : { method: String(method) };
   const match = {
     path: path.match,
@@ -59,6 +63,12 @@ function conditions(headers: readonly ValueMatch[], query: readonly ValueMatch[]
   };
 }
 
+/** @param at Where the value stands in the match, with a full stop at the end. */
+function fieldFault(value: unknown, at: string, known: ReadonlySet<string>): string | null {
+  const unknown = unknownField(value, known);
+  return unknown === null ? null : `${at}${unknown} is not supported`;
+}
+
 interface PathReading {
   readonly match: PathMatch;
   readonly written: PathMatch;
@@ -74,14 +84,18 @@ function readPathMatch(value: unknown): PathReading {
     const fault = patternFault(text);
     if (fault !== null) return refusedPath(text, `path.value ${quote(text)} ${fault}`);
     const match: PathMatch = { type: "Regex", value: text };
-    return { match, written: match, fault };
+    return { match, written: match, fault: fieldFault(value, "path.", PATH_FIELDS) };
   }
   if (type !== "Exact" && type !== "PathPrefix") {
     return refusedPath("", `path.type ${quote(type)} is not supported`);
   }
   const path = readRoutePath(type === "Exact" ? "Exact" : "Prefix", text);
   return path.ok
-    ? { match: path.match, written: path.match, fault: null }
+    ? {
+      match: path.match,
+      written: path.match,
+      fault: fieldFault(value, "path.", PATH_FIELDS),
+    }
     // No request has such a path.
     : { match: ALL_PATHS, written: ALL_PATHS, fault: `path.value ${quote(text)} ${path.reason}` };
 }
@@ -124,7 +138,8 @@ function readValues(
       continue;
     }
     const key = normal(name);
-    const wrong = valueFault(type, wanted);
+    const unknown = unknownField(each, VALUE_FIELDS);
+    const wrong = unknown === null ? valueFault(type, wanted) : `with ${unknown} are not supported`;
     if (wrong !== null) fault ??= `${field} ${wrong}`;
     if (written.has(key)) continue;
     if (wrong !== null) refused.add(key);

@@ -8,7 +8,7 @@
  * https://gateway-api.sigs.k8s.io/geps/gep-1742/
  */
 import { MAX_TIMEOUT } from "../../../../shared/snapshot/setting_values.ts";
-import { asObject, fieldOf, isAbsent, quote } from "../../../base/json.ts";
+import { fieldOf, isAbsent, quote, unknownField } from "../../../base/json.ts";
 
 export type TimeoutReading =
   /** In ms, `MAX_TIMEOUT` for as long as it takes; null where the rule says nothing. */
@@ -17,12 +17,11 @@ export type TimeoutReading =
   | { readonly ok: false; readonly reason: string };
 
 const NAMES = ["request", "backendRequest"] as const;
+const KNOWN: ReadonlySet<string> = new Set(NAMES);
 
 export function readTimeouts(value: unknown, field: string): TimeoutReading {
-  const unknown = Object.keys(asObject(value) ?? {}).find((name) =>
-    !NAMES.some((known) => known === name)
-  );
-  if (unknown !== undefined) return { ok: false, reason: `${field}.${unknown} is not supported` };
+  const unknown = unknownField(value, KNOWN);
+  if (unknown !== null) return { ok: false, reason: `${field}.${unknown} is not supported` };
   let time: number | null = null;
   for (const name of NAMES) {
     const written = fieldOf(value, name);
