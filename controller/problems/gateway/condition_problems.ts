@@ -148,7 +148,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
 const DROPPED = /^Dropped Rule: /;
 
 /** How the sentence of a message begins that says what to do. */
-const IMPERATIVE = /^(?:Add|Change|Create|Remove|Rename|Start|Use|Write) /;
+const IMPERATIVE = /^(?:Add|Change|Create|Delete|Remove|Rename|Start|Use|Write) /;
 
 /** A condition's message as what is wrong and what to do, both without a full stop. */
 function splitMessage(

@@ -169,6 +169,9 @@ const PATH_FIELDS = {
 
 const CHANGED_PATH_FIELDS: ReadonlySet<string> = new Set(["type", ...Object.values(PATH_FIELDS)]);
 
+/** Visible ASCII without `?` and `#`: the query of the request follows. */
+const PATH = /^(?:\/[!"$->@-~]*)?$/;
+
 function readPathChange(value: unknown, field: string): Reading<PathChange | null> {
   if (isAbsent(value)) return { ok: true, value: null };
   const type = fieldOf(value, "type");
@@ -179,7 +182,7 @@ function readPathChange(value: unknown, field: string): Reading<PathChange | nul
   const unknown = unknownField(value, CHANGED_PATH_FIELDS);
   if (unknown !== null) return unsupported(field, unknown);
   const written = fieldOf(value, name) ?? "";
-  if (typeof written !== "string" || !/^(?:\/[\x21-\x7e]*)?$/.test(written)) {
+  if (typeof written !== "string" || !PATH.test(written)) {
     return refused(`${field}.${name} ${quote(written)} is no path`);
   }
   return { ok: true, value: { type, value: written === "" ? "/" : written } };
