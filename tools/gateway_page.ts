@@ -14,7 +14,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   GatewayHTTPListenerIsolation:
     "a request reaches only the listener with the most specific hostname",
   GatewayHTTPSListenerDetectMisdirectedRequests:
-    "421 for a host whose listener has another certificate than the connection",
+    "421 for a host of another listener than the connection",
   GatewayInfrastructure: "labels, annotations and parameters of `spec.infrastructure`",
   GatewayPort8080: "listeners on port 8080, as on any other port",
   GatewayStaticAddresses: "`spec.addresses` with a value: the Service gets this address",

@@ -39,6 +39,11 @@ export function fieldOf(object: unknown, name: string): unknown {
   return record !== null && Object.hasOwn(record, name) ? record[name] : undefined;
 }
 
+/** The first field that is not among those known; null for none. */
+export function unknownField(value: unknown, known: ReadonlySet<string>): string | null {
+  return Object.keys(asObject(value) ?? {}).find((name) => !known.has(name)) ?? null;
+}
+
 const QUOTED_LENGTH = 80;
 
 /** What follows may be a key: people paste one where its Secret's name is meant. */

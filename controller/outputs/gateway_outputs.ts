@@ -23,10 +23,14 @@ export class GatewayOutputs implements Output {
   readonly #status: GatewayStatusOutput;
   readonly #all: readonly Output[];
   readonly #problems = new LastResult<GatewayTranslation, readonly Problem[]>();
+  readonly #watches: OutputContext["watches"];
+  /** Of the last translation. */
+  #known: readonly Problem[] = [];
   #result: Reconciliation | null = null;
 
   constructor(context: OutputContext, sources: GatewaySources) {
     this.#sources = sources;
+    this.#watches = context.watches;
     this.#addresses = new GatewayAddressOutput(context, { onChange: () => this.changed() });
     this.#status = new GatewayStatusOutput(context, {
       ...sources,
@@ -44,10 +48,21 @@ export class GatewayOutputs implements Output {
   /** Conditions that say something is not served as written, and why Gateways are not programmed. */
   problems(): readonly Problem[] {
     const translation = this.#result && this.#sources.translationOf(this.#result);
-    if (translation === null) return [];
-    const known = this.#problems.recall((last) => last === translation) ??
-      this.#problems.keep(translation, translationProblems(translation));
-    return [...known, ...this.#status.problems];
+    if (translation !== null) {
+      this.#known = this.#problems.recall((last) => last === translation) ??
+        this.#problems.keep(translation, translationProblems(translation));
+    } else if (!this.#isWatched) {
+      this.#known = [];
+      return [];
+    }
+    // While a kind is listed anew, nothing is known to be solved.
+    return [...this.#known, ...this.#status.problems];
+  }
+
+  /** Whether the API server serves what Gateways need. */
+  get #isWatched(): boolean {
+    return this.#watches.informer("gatewayClasses").isRunning &&
+      this.#watches.informer("gateways").isRunning;
   }
 
   observe(result: Reconciliation): void {

@@ -230,7 +230,9 @@ export class GatewayStatusOutput implements Output {
     for (const writer of this.#writers) writer.forget();
   }
 
+  /** This replica leads from now on. */
   wake(): void {
+    this.#gatewayRollout.restart();
     this.sync();
   }
 

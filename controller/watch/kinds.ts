@@ -345,7 +345,7 @@ const TABLE = {
     isUrgentWhenNew: true,
   },
   referenceGrants: gatewayKind(REFERENCE_GRANTS, "served", ["v1", "v1beta1"]),
-  backendTlsPolicies: gatewayKind(BACKEND_TLS_POLICIES, "served", ["v1", "v1alpha3"]),
+  backendTlsPolicies: gatewayKind(BACKEND_TLS_POLICIES, "served", ["v1", "v1alpha3", "v1alpha2"]),
   // Refused, and that is said in their status.
   listenerSets: gatewayKind(LISTENER_SETS, "served", ["v1"]),
   gatewayServices: gatewayOutput(SERVICES, "Service"),

@@ -159,10 +159,11 @@ export class Watches {
 
   /**
    * Whether all of Gateway API that the API server serves is listed, and that is enough to serve it: a
-   * Gateway that is not listed yet would look as if it had been deleted.
+   * Gateway that is not listed yet would look as if it had been deleted. Gateways have a status without
+   * HTTPRoutes, too.
    */
   get isGatewayApiKnown(): boolean {
-    const needed: readonly KindName[] = ["gatewayClasses", "gateways", "httpRoutes"];
+    const needed: readonly KindName[] = ["gatewayClasses", "gateways"];
     return needed.every((name) => this.informer(name).isSynced) && this.#areDiscoveredListed;
   }
 

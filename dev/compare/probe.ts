@@ -2,7 +2,8 @@
  * Requests that show what a snapshot does. In: a route. Out: requests that it takes by itself: of its host, its
  * path and a longer one, with the method, headers and parameters that it wants. Pure.
  */
-import { compilePattern, literalStart } from "../../proxy/http/pattern.ts";
+import { compilePattern } from "../../proxy/http/pattern.ts";
+import { literalStart } from "../../shared/path/literal_start.ts";
 import { sharedSocketOf } from "../../shared/snapshot/listener_id.ts";
 import type { PathMatch, Route } from "../../shared/snapshot/types.ts";
 

@@ -9,6 +9,8 @@ import { rewriting, type Target } from "../../proxy/filters/rewrite.ts";
 import type { CanonicalPath } from "../../shared/path/canonical_path.ts";
 import { decodedPath } from "../../shared/path/decoded_path.ts";
 import type { RequestedUrl } from "../../shared/path/requested_url.ts";
+import { formatDuration } from "../../shared/options.ts";
+import { MAX_TIMEOUT } from "../../shared/snapshot/setting_values.ts";
 import type { FilterSpec, Route, Snapshot } from "../../shared/snapshot/types.ts";
 import { filtersOf, lacksUsers, redirectText, type SpecOf } from "../route_filters.ts";
 import type { Answer, FilterStep } from "./url_explanation.ts";
@@ -70,10 +72,17 @@ function stepsOf(
   });
 }
 
+/** @param time in ms. */
+function deadlineText(time: number): string {
+  return time === MAX_TIMEOUT
+    ? "waits for the response as long as it takes"
+    : `allows ${formatDuration(time)} for the whole response; after it 504, or an aborted response`;
+}
+
 function textsOf(filter: FilterSpec, snapshot: Snapshot, request: FilteredRequest): string[] {
   switch (filter.kind) {
     case "deadline":
-      return [`returns 504 after ${filter.time} ms without a response`];
+      return [deadlineText(filter.time)];
     case "blocked-clients":
       return ["rejects clients of block-* in the ConfigMap with 403"];
     case "www-redirect":

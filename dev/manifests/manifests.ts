@@ -18,7 +18,7 @@ import { formatObject, type ObjectRef, type Problem } from "../../shared/problem
 import { type LocatedProblem, type ManifestFile, type ManifestObject } from "./file.ts";
 import type { Excerpt } from "./excerpt.ts";
 import { foreignFile } from "./foreign_document.ts";
-import { groupOf, type KindReading, kindReading, READ_KINDS } from "./kinds.ts";
+import { GATEWAY_VERSIONS, groupOf, type KindReading, kindReading, READ_KINDS } from "./kinds.ts";
 import { formatPosition, type Position } from "./position.ts";
 
 /** One key or index of `Problem.field`. */
@@ -159,7 +159,9 @@ function wrongVersion(object: ManifestObject, version: string): LocatedProblem {
       message:
         `apiVersion ${object.apiVersion} of ${object.ref.kind} is not read, so this object ` +
         "is left out",
-      remedy: isOlder(object.apiVersion, version)
+      // Of custom resources, kubectl convert knows no versions.
+      remedy: isOlder(object.apiVersion, version) &&
+          !Object.hasOwn(GATEWAY_VERSIONS, object.ref.kind)
         ? `Write it as ${version} (kubectl convert does so)`
         : `Write apiVersion: ${version}`,
       severity: "error",

@@ -319,3 +319,20 @@ Deno.test("concatenated JSON objects are read like documents, each in its place"
     "3 NotAnObject",
   ]);
 });
+
+Deno.test("kubectl convert is no remedy for versions of custom resources", () => {
+  const { problems } = readTexts({
+    "a.yaml": `apiVersion: gateway.networking.k8s.io/v1alpha2
+kind: HTTPRoute
+metadata: { name: a }
+---
+apiVersion: extensions/v1beta1
+kind: Ingress
+metadata: { name: a }
+`,
+  });
+  assert.deepEqual(problems.map(({ problem }) => problem.remedy), [
+    "Write apiVersion: gateway.networking.k8s.io/v1",
+    "Write it as networking.k8s.io/v1 (kubectl convert does so)",
+  ]);
+});

@@ -119,6 +119,8 @@ export class RouteFilters {
   /** With each filter of the proxy's own, made when first needed. */
   readonly #extended = new Map<Made, FilterChain>();
   readonly chain: FilterChain | null;
+  /** Of a whole request, in ms; null where no filter sets one. */
+  readonly time: number | null;
   /** Of what may reply to a request that is redirected to HTTPS; null where nothing does. */
   readonly beforeHttps: FilterChain | null;
 
@@ -133,6 +135,7 @@ export class RouteFilters {
       return { kind: spec.kind, filter: make(makers, spec.kind, spec, services) };
     });
     this.#made = decoded ? [RECEIVED_PATH, ...made] : made;
+    this.time = specs.find((spec) => spec.kind === "deadline")?.time ?? null;
     this.chain = this.#made.length === 0 ? null : chainOf(this.#made);
     const first = made.filter((_, i) => repliesBeforeHttps(specs[i]));
     const begun = decoded ? [RECEIVED_PATH, ...first] : first;

@@ -87,17 +87,6 @@ export function wholeText(pattern: string): RegExp {
   return new RegExp(`^(?:${pattern})$`);
 }
 
-/**
- * How every text begins that the pattern may match, as far as its first characters stand for
- * themselves; "" where they do not.
- */
-export function literalStart(pattern: string): string {
-  if (pattern.includes("|")) return "";
-  const start = /^\^?([^\\^$.*+?()[\]{}|]*)/.exec(pattern)![1];
-  const next = pattern[pattern.startsWith("^") ? start.length + 1 : start.length];
-  return next !== undefined && "*?{".includes(next) ? start.slice(0, -1) : start;
-}
-
 function refused(pattern: string, reason: string): CompiledPattern {
   const shown = pattern.length > 100 ? `${pattern.slice(0, 100)}…` : pattern;
   return { ok: false, reason: `the regular expression ${JSON.stringify(shown)} ${reason}` };

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { literalStart } from "./pattern.ts";
 
 /** As the proxy is started. */
 const { tasks } = JSON.parse(Deno.readTextFileSync("deno.json"));
@@ -80,22 +79,4 @@ Deno.test("the proxy's images start it with the V8 flags of its task", () => {
   const flags = v8FlagsOf("proxy")!;
   const file = Deno.readTextFileSync("Dockerfile.proxy");
   assert.deepEqual(file.match(/--v8-flags=[^ "]+/g), [flags, flags]);
-});
-
-Deno.test("a pattern's literal prefix is the prefix of every match", () => {
-  const starts: Readonly<Record<string, string>> = {
-    "/api/(v1": "/api/",
-    "^/api/[": "/api/",
-    "/ab*(": "/a",
-    "/ab?(": "/a",
-    "/ab{2}(": "/a",
-    "/ab+(": "/ab",
-    "/a|/b(": "",
-    "(": "",
-    "/a\\d(": "/a",
-    "/a": "/a",
-  };
-  for (const [pattern, start] of Object.entries(starts)) {
-    assert.equal(literalStart(pattern), start, pattern);
-  }
 });

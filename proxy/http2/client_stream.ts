@@ -99,7 +99,7 @@ export class ClientStream extends Stream implements UpstreamExchange {
   #tunnelKey: string | null = null;
   #headTimeout = 0;
   #bodyTimeout = 0;
-  #tunnelIdleTimeout = 0;
+  #grpcIdleTimeout = 0;
   #deadline = NO_DEADLINE;
   /** Bytes sent before any of the body, where the client waits for a 100; -1 where it does not. */
   #sentUnasked = -1;
@@ -159,12 +159,13 @@ export class ClientStream extends Stream implements UpstreamExchange {
     this.#method = request.method;
     this.#tunnelKey = request.upgrade !== "" ? keyOf(request.fields) : null;
     request.isGrpcByHttp2 = request.isGrpc;
+    const { responseHeadTimeout, responseBodyTimeout, tunnelIdleTimeout } = timeouts;
     // A client that says how long it waits ends its call itself.
     this.#headTimeout = request.isGrpc && request.fields.find(GRPC_TIMEOUT) !== -1
-      ? timeouts.tunnelIdleTimeout
-      : timeouts.responseHeadTimeout;
-    this.#bodyTimeout = timeouts.responseBodyTimeout;
-    this.#tunnelIdleTimeout = timeouts.tunnelIdleTimeout;
+      ? Math.max(tunnelIdleTimeout, responseHeadTimeout)
+      : responseHeadTimeout;
+    this.#bodyTimeout = responseBodyTimeout;
+    this.#grpcIdleTimeout = Math.max(tunnelIdleTimeout, responseBodyTimeout);
     const isTunnel = this.#tunnelKey !== null;
     let sending: Promise<void> | void;
     try {
@@ -365,7 +366,7 @@ export class ClientStream extends Stream implements UpstreamExchange {
     }
     const expected = hasNoBody(this.#method, status) ? 0 : head.contentLength;
     const isGrpc = this.#request!.isGrpc && hasGrpc(head.fields);
-    this.body.begin(expected, isGrpc ? this.#tunnelIdleTimeout : this.#bodyTimeout, 0);
+    this.body.begin(expected, isGrpc ? this.#grpcIdleTimeout : this.#bodyTimeout, 0);
     if (isEnd) this.body.finish(null);
   }
 

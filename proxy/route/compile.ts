@@ -19,7 +19,7 @@ import {
   RouteFilters,
 } from "../filters/registry.ts";
 import type { Limits } from "../http/limits.ts";
-import { compilePolicy, type RoutePolicy } from "./policy.ts";
+import { compilePolicy, type RoutePolicy, withTime } from "./policy.ts";
 import type { CompiledAction, CompiledRoute, HttpUpstream } from "./route.ts";
 import { WeightedChoice } from "./weighted_choice.ts";
 
@@ -169,8 +169,9 @@ export class RouteCompiler {
     settings: Settings,
     backendFilters: string | undefined,
   ): CompiledRoute {
-    const policy = this.#policyOf(settings.policy);
     const filters = this.#filtersOf(settings, backendFilters);
+    const own = this.#policyOf(settings.policy);
+    const policy = filters.time === null ? own : withTime(own, filters.time);
     const { httpsRedirect = null } = settings;
     return Object.freeze({ action, policy, filters, httpsRedirect });
   }

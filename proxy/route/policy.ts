@@ -72,6 +72,24 @@ export function compilePolicy(policy: Policy | null, limits: Limits): RoutePolic
   });
 }
 
+/**
+ * The policy of a route whose requests have a time of their own, in ms: they may wait for the backend
+ * for all of it, and the filter ends them after it. Connections to the backend are still given up
+ * early, as another endpoint may accept one.
+ */
+export function withTime(policy: RoutePolicy, time: number): RoutePolicy {
+  const { writeTimeout, responseHeadTimeout, responseBodyTimeout } = policy.timeouts;
+  return Object.freeze({
+    ...policy,
+    timeouts: Object.freeze({
+      ...policy.timeouts,
+      writeTimeout: Math.max(writeTimeout, time),
+      responseHeadTimeout: Math.max(responseHeadTimeout, time),
+      responseBodyTimeout: Math.max(responseBodyTimeout, time),
+    }),
+  });
+}
+
 function compileHttpsRedirect(settings: Policy["httpsRedirect"]): HttpsRedirectPolicy | null {
   if (settings === undefined) return null;
   const { when = null, port = false, cutsSlash = false } = settings;

@@ -4,10 +4,11 @@
  */
 import { BUILT_IN_LISTENERS, sharedSocketOf } from "../../shared/snapshot/listener_id.ts";
 import { decodedPath, decodedRoutePath } from "../../shared/path/decoded_path.ts";
+import { literalStart } from "../../shared/path/literal_start.ts";
 import type { HostSettings, Route, RouteMatch, Snapshot } from "../../shared/snapshot/types.ts";
 import { Conditions, isUnconditional } from "./conditions.ts";
 import { hostPatternTakes, patternsOf } from "./host.ts";
-import { compilePattern, literalStart } from "../http/pattern.ts";
+import { compilePattern } from "../http/pattern.ts";
 import { type MatchedRequest, RequestView } from "./request_view.ts";
 
 /** What a client sends besides host and path. */

@@ -15,11 +15,12 @@
  * them, a request must lead to the same route in both: what one form protects, the other cannot open.
  */
 import { decodedPath, decodedRoutePath } from "../../shared/path/decoded_path.ts";
+import { literalStart } from "../../shared/path/literal_start.ts";
 import type { PathMatch, RouteMatch } from "../../shared/snapshot/types.ts";
 import { Candidates, NONE } from "./candidates.ts";
 import { Conditions, isUnconditional } from "./conditions.ts";
 import { Interned } from "./interned.ts";
-import { compilePattern, literalStart, type PatternCompiler } from "../http/pattern.ts";
+import { compilePattern, type PatternCompiler } from "../http/pattern.ts";
 import { type MatchedRequest, RequestView } from "./request_view.ts";
 import { Segments } from "./segments.ts";
 

@@ -255,7 +255,7 @@ Deno.test("a port in use is reported with flag, address and remedy", () => {
       assert.equal(
         describeListenError(error, address, "--admin"),
         `Cannot listen on 127.0.0.1:${address.port} (--admin): another program has the port; ` +
-          "stop it, or give --admin another address",
+          "stop it, or change --admin",
       );
       return true;
     });

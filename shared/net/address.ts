@@ -61,7 +61,7 @@ export function describeListenError(error: unknown, address: Address, flag: stri
   const what = `Cannot listen on ${formatAddress(address)} (${flag})`;
   const code = codeOf(error);
   if (isPortTaken(error)) {
-    return `${what}: another program has the port; stop it, or give ${flag} another address`;
+    return `${what}: another program has the port; stop it, or change ${flag}`;
   }
   if (error instanceof Deno.errors.NotCapable) {
     return `${what}: Deno was started without the permission to; ` +

@@ -151,7 +151,10 @@ const REQUEST_REDIRECT = object({
   }, { strict: true })),
 }, { strict: true });
 
-/** The time of a whole request, in ms: from its head until the last byte of its response; 504 after it. */
+/**
+ * The time of a whole request, in ms: from its head until the last byte of its response; 504 after it.
+ * Shorter time-outs of waiting for the backend (`send`, `responseHead`, `responseBody`) do not apply.
+ */
 const DEADLINE = object({
   kind: Type.Literal("deadline"),
   time: Type.Integer({ minimum: 1, maximum: MAX_TIMEOUT }),

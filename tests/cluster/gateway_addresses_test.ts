@@ -186,19 +186,48 @@ const EDITS: Readonly<Record<string, unknown>> = {
 for (const [what, patch] of Object.entries(EDITS)) {
   clusterTest(`an edit of the Service is put back: ${what}`, async (cluster) => {
     await using scene = await served(cluster);
-    const before = await scene.mustService();
-    await scene.edit("v1", "Service", "web-pingress", patch);
-    await eventually("the Service as before", async () => {
-      const { spec, metadata } = await scene.mustService();
-      const { type, selector, externalIPs, externalName } = spec as LiveSpec;
-      return type === "ClusterIP" && selector === undefined && externalIPs === undefined &&
-        externalName === undefined &&
-        JSON.stringify(spec.ports) === JSON.stringify(before.spec.ports) &&
-        JSON.stringify(metadata.labels) === JSON.stringify(before.metadata.labels);
-    });
+    await isPutBack(scene, patch);
     await scene.programmed();
   });
+
+  clusterTest(
+    `an edit of the Service is put back while open ports are not known: ${what}`,
+    async (cluster) => {
+      await using scene = await served(cluster);
+      scene.keeper.sync([scene.plan({ ports: null })]);
+      await scene.quiet();
+      await isPutBack(scene, patch);
+      await scene.reaches(["10.244.0.1 ready"]);
+      const [slice] = await scene.slices();
+      deepEqual(slice.ports.map(({ name, port }) => [name, port]), [["p80", 10_007]]);
+    },
+  );
 }
+
+/** Edits the Service, and waits until it is as before. */
+async function isPutBack(scene: AddressScene, patch: unknown): Promise<void> {
+  const before = await scene.mustService();
+  await scene.edit("v1", "Service", "web-pingress", patch);
+  await eventually("the Service as before", async () => {
+    const { spec, metadata } = await scene.mustService();
+    const { type, selector, externalIPs, externalName } = spec as LiveSpec;
+    return type === "ClusterIP" && selector === undefined && externalIPs === undefined &&
+      externalName === undefined &&
+      JSON.stringify(spec.ports) === JSON.stringify(before.spec.ports) &&
+      JSON.stringify(metadata.labels) === JSON.stringify(before.metadata.labels);
+  });
+}
+
+clusterTest(
+  "a port that others add to the Service does not get into the slices",
+  async (cluster) => {
+    await using scene = await served(cluster);
+    const from = scene.calls;
+    await isPutBack(scene, EDITS["another port"]);
+    await scene.quiet();
+    deepEqual(scene.writes(from), ["patch services web-pingress"]);
+  },
+);
 
 interface LiveSpec {
   readonly type: string;

@@ -21,7 +21,10 @@ const PATIENCE = 90_000;
 
 type Live = KubeObject & { readonly status?: LiveStatus };
 
-/** Two replicas, of which the first leads, and two proxies. */
+/** Which replica a proxy is connected to. */
+type Place = "leader" | "follower" | "second follower";
+
+/** Two or three replicas, of which the first leads, and two proxies. */
 class HandOverScene implements AsyncDisposable {
   readonly cluster: TestCluster;
   readonly #scene: ControllerScene;
@@ -50,10 +53,7 @@ class HandOverScene implements AsyncDisposable {
   }
 
   /** @param connected The replica of each proxy. */
-  static async start(
-    cluster: TestCluster,
-    connected: readonly ("leader" | "follower")[],
-  ): Promise<HandOverScene> {
+  static async start(cluster: TestCluster, connected: readonly Place[]): Promise<HandOverScene> {
     await installGatewayCrds(cluster);
     await using stack = new AsyncDisposableStack();
     const range = freeRange(16);
@@ -70,22 +70,28 @@ class HandOverScene implements AsyncDisposable {
     const first = stack.use(await scene.startController());
     await eventually("a leader", () => leads(first));
     const ca = await cluster.writeFile(await streamTrust(cluster, scene.system));
-    const second = stack.use(await scene.startController());
-    await second.line("Relaying acknowledgements to the leader");
+    const replicas = new Map<Place, ControllerProcess>([["leader", first]]);
+    for (const place of ["follower", "second follower"] as const) {
+      if (place === "second follower" && !connected.includes(place)) continue;
+      const follower = stack.use(await scene.startController());
+      await follower.line("Relaying acknowledgements to the leader");
+      replicas.set(place, follower);
+    }
     const proxies: ProxyProcess[] = [];
     for (const [i, replica] of connected.entries()) {
       const token = await cluster.writeFile(
         await readyProxy(scene, `proxy-${i}`, `10.0.0.${i + 1}`),
       );
       const proxy = await startStreamedProxy(scene, {
-        controller: replica === "leader" ? first : second,
+        controller: replicas.get(replica)!,
         credentials: { ca, token },
         args: [`--listen-range=${range.from}-${range.to}`],
       });
       proxies.push(stack.use(proxy));
     }
     await cluster.apply(gatewayClass());
-    const result = new HandOverScene(cluster, scene, [first, second], proxies, stack.move());
+    const all = [...replicas.values()];
+    const result = new HandOverScene(cluster, scene, all, proxies, stack.move());
     await result.listeners(80);
     return result;
   }
@@ -190,5 +196,29 @@ clusterTest(
     deepEqual(await scene.openSockets(), [2, 2]);
     equal(scene.said.filter((each) => each === "True/Programmed@2").length, 1);
     equal(scene.said.indexOf("False/Pending@2") < scene.said.indexOf("True/Programmed@2"), true);
+  },
+);
+
+clusterTest(
+  "a Gateway stays programmed when another replica begins to lead, with proxies on both others",
+  async (cluster) => {
+    await using scene = await HandOverScene.start(cluster, ["follower", "second follower"]);
+    await scene.shows("True/Programmed");
+    const [leader, ...others] = scene.replicas;
+    // Each follower has lacked the acknowledgement of one proxy for longer than a leader would wait.
+    const from = performance.now();
+    await eventually("10 seconds", () => performance.now() - from > 10_000, PATIENCE);
+    await leader.stop();
+    await eventually(
+      "another leader",
+      async () => (await Promise.all(others.map(leads))).includes(true),
+      PATIENCE,
+    );
+    await scene.listeners(80, 8080);
+    await scene.shows("True/Programmed");
+    deepEqual(scene.said.slice(scene.said.indexOf("True/Programmed@1")), [
+      "True/Programmed@1",
+      "True/Programmed@2",
+    ]);
   },
 );

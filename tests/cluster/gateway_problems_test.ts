@@ -3,8 +3,9 @@ import assert from "node:assert/strict";
 import { clusterTest } from "./support/cluster_case.ts";
 import { eventually } from "./support/condition.ts";
 import { ControllerScene } from "./support/controller_scene.ts";
-import { installGatewayCrds } from "./support/gateway_crds.ts";
-import { V1 } from "./support/gateway_status_scene.ts";
+import type { KubeObject } from "./support/api_client.ts";
+import { gatewayCrd, installGatewayCrds, removeCrd } from "./support/gateway_crds.ts";
+import { type LiveStatus, V1 } from "./support/gateway_status_scene.ts";
 import { ownEvents } from "./support/own_events.ts";
 import { gatewayClass } from "./support/gateway_objects.ts";
 
@@ -95,5 +96,62 @@ clusterTest(
     assert.equal(await metric("BackendNotFound"), 0);
     await logged("Problem resolved");
     assert.deepEqual(await ownEvents(cluster, app), []);
+  },
+);
+
+/** Milliseconds; a kind must have been missing for ten seconds. */
+const DISCOVERY_PATIENCE = 60_000;
+
+clusterTest(
+  "without the CRD of HTTPRoutes, Gateways keep their problems, and get their status",
+  async (cluster) => {
+    await installGatewayCrds(cluster);
+    await using scene = await ControllerScene.prepare(cluster, {
+      args: ["--service-type=ClusterIP"],
+    });
+    const { app } = scene;
+    const gateway = (...listeners: readonly unknown[]) =>
+      cluster.apply({
+        apiVersion: V1,
+        kind: "Gateway",
+        metadata: { name: "web" },
+        spec: { gatewayClassName: "pingress", listeners },
+      }, { namespace: app });
+    const secure = {
+      ...{ name: "https", port: 443, protocol: "HTTPS" },
+      tls: { certificateRefs: [{ name: "missing" }] },
+    };
+    await cluster.apply(gatewayClass());
+    await gateway(secure);
+    await using controller = await scene.startController();
+    const reasons = async () =>
+      (await scene.problems() as readonly Row[])
+        .filter(({ object }) => object === `Gateway ${app}/web`).map(({ reason }) => reason);
+    await eventually("the problem", async () => (await reasons())[0] === "InvalidCertificateRef");
+    await removeCrd(cluster, gatewayCrd("HTTPRoute", ["v1"]));
+    try {
+      await eventually(
+        "the end of HTTPRoutes",
+        () =>
+          controller.lines.some(({ message, kind }) =>
+            message === "A kind of Gateway API is no longer served" && kind === "httproutes"
+          ),
+        DISCOVERY_PATIENCE,
+      );
+      await gateway(secure, { name: "http", port: 80, protocol: "HTTP" });
+      await eventually("status of the new listener", async () => {
+        const live = await cluster.get<KubeObject & { readonly status?: LiveStatus }>(
+          ...[V1, "Gateway", "web", app] as const,
+        );
+        return live?.status?.listeners?.some(({ name }) => name === "http") ?? false;
+      });
+      assert.equal((await reasons())[0], "InvalidCertificateRef");
+      const isResolved = controller.lines.some(({ message, reason }) =>
+        message === "Problem resolved" && reason === "InvalidCertificateRef"
+      );
+      assert.equal(isResolved, false);
+    } finally {
+      await installGatewayCrds(cluster);
+    }
   },
 );

@@ -73,7 +73,7 @@ Deno.test("a port that is taken is named with its flag, and --port-offset auto a
     assert.equal(failed.code, 1);
     assert.match(
       new TextDecoder().decode(failed.stderr),
-      /^Cannot listen on 127\.0\.0\.1:\d+ \(--listen-http\): another program has the port; stop it, or give --listen-http another address, or add --port-offset auto\n$/,
+      /^Cannot listen on 127\.0\.0\.1:\d+ \(--listen-http\): another program has the port; stop it, or change --listen-http, or add --port-offset auto\n$/,
     );
     await withDev([EXAMPLES, "--port-offset=auto"], async ({ http, output }) => {
       const [, offset] = await output.match(/--port-offset (\d+)\./);

@@ -78,7 +78,7 @@ for (const workers of [1, 2]) {
       assert.equal(applied.kind === "applied" && applied.hash, content.hash);
       const obstacles = [{
         socket: String(taken),
-        reason: "another program has the port; stop it, or give --listen-range another address",
+        reason: "another program has the port; stop it, or change --listen-range",
       }];
       assert.deepEqual(applied.kind === "applied" && applied.obstacles, obstacles);
       const { sockets } = JSON.parse((await proxy.admin("/configuration")).text);

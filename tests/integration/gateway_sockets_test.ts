@@ -215,7 +215,7 @@ Deno.test("a port that is taken is an obstacle, and a later change or retry open
         obstacles: [
           {
             socket: String(taken),
-            reason: "another program has the port; stop it, or give --listen-range another address",
+            reason: "another program has the port; stop it, or change --listen-range",
           },
           {
             socket: String(outside),

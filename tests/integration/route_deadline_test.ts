@@ -1,7 +1,9 @@
 /** The time that a route gives a whole request, by HTTP/1.1 and HTTP/2. */
 import assert from "node:assert/strict";
-import { Backend, Peer, reply, statusOf } from "../support/backend.ts";
+import { MAX_TIMEOUT } from "../../shared/snapshot/setting_values.ts";
+import { Backend, Peer, reply, signal, statusOf } from "../support/backend.ts";
 import { filteredSnapshot, upstreamTo, WEB } from "../support/filtered_routes.ts";
+import { type H2Answer, H2Server } from "../support/h2_backend.ts";
 import { H2Peer } from "../support/h2_peer.ts";
 import { TestProxy } from "../support/test_proxy.ts";
 
@@ -49,6 +51,63 @@ Deno.test("a request that takes longer than its route allows gets 504, and the n
   await new Promise((later) => setTimeout(later, 2 * TIME));
   assert.equal(statusOf(await client.ask(get("/plain"))), 200);
 });
+
+/** To `…/half` a half and the rest, to others all, when `answers` resolves; for backends of either version. */
+function playLate(answers: Promise<void>): (peer: Peer) => Promise<void> {
+  return async (peer) => {
+    const asked = await peer.request();
+    if (asked === null) return;
+    const isHalf = asked.head.split(" ")[1].endsWith("/half");
+    if (isHalf) await peer.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nha");
+    await answers;
+    await peer.send(isHalf ? "lf" : reply("late"));
+    await peer.ended();
+  };
+}
+
+function answerLate(answers: Promise<void>): H2Answer {
+  return async (stream, head) => {
+    const isHalf = head[":path"]!.endsWith("/half");
+    if (isHalf) {
+      stream.respond({ ":status": 200, "content-length": "4" });
+      stream.write("ha");
+    }
+    await answers;
+    if (!isHalf) stream.respond({ ":status": 200 });
+    stream.end(isHalf ? "lf" : "late");
+  };
+}
+
+for (const protocol of ["http", "h2c"] as const) {
+  Deno.test(`a route may allow more time than the proxy waits for a ${protocol} backend`, async () => {
+    const { promise: answers, resolve: answer } = signal();
+    await using slow = protocol === "http"
+      ? new Backend(playLate(answers))
+      : await H2Server.start(answerLate(answers));
+    using proxy = new TestProxy([], { responseHeadTimeout: 200, responseBodyTimeout: 200 });
+    const allowing = [{ kind: "deadline" as const, time: MAX_TIMEOUT }];
+    proxy.server.apply(
+      filteredSnapshot(
+        { timed: { filters: allowing }, plain: {} },
+        [upstreamTo(WEB, [slow.port], protocol)],
+      ),
+    );
+    using clients = new DisposableStack();
+    const ask = async (path: string) => {
+      const client = clients.use(await Peer.connect(proxy.port));
+      await client.send(get(path));
+      return client;
+    };
+    const late = await ask("/timed/late");
+    const half = await ask("/timed/half");
+    // Asked after the others: when these have got nothing more in time, neither have those.
+    assert.equal(statusOf(await (await ask("/plain/late")).answer()), 504);
+    assert.notEqual(await (await ask("/plain/half")).ended(), "");
+    answer();
+    assert.equal((await late.answer()).body, "late");
+    assert.equal((await half.answer()).body, "half");
+  });
+}
 
 Deno.test("over HTTP/2 a request that takes longer than its route allows gets 504", async () => {
   await using slow = backend();

@@ -19,7 +19,7 @@ export type Difference =
   /** It cannot be changed into what is planned. */
   | { readonly kind: "recreate" };
 
-const NONE: Difference = { kind: "none" };
+export const NO_DIFFERENCE: Difference = { kind: "none" };
 
 /** Fields of a Service's spec that must be absent where the plan has none. */
 const EXCLUSIVE = [
@@ -141,7 +141,7 @@ function difference(
   metadata: Readonly<Record<string, unknown>>,
   rest: Readonly<Record<string, unknown>>,
 ): Difference {
-  if (Object.keys(metadata).length === 0 && Object.keys(rest).length === 0) return NONE;
+  if (Object.keys(metadata).length === 0 && Object.keys(rest).length === 0) return NO_DIFFERENCE;
   return { kind: "patch", patch: { ...rest, metadata } };
 }
 

@@ -6,7 +6,7 @@
  */
 import type { Logger } from "../../../shared/log.ts";
 import { keyOf } from "../../base/identity.ts";
-import { asList, fieldOf } from "../../base/json.ts";
+import { asList, asPort, asText, fieldOf } from "../../base/json.ts";
 import type { WriteClient } from "../../kube/fenced_client.ts";
 import {
   type ApiError,
@@ -17,9 +17,15 @@ import {
   SERVICES,
 } from "../../kube/types.ts";
 import { portsOf } from "./address_state.ts";
-import { classFault, type Difference, serviceDifference, sliceDifference } from "./difference.ts";
+import {
+  classFault,
+  type Difference,
+  NO_DIFFERENCE,
+  serviceDifference,
+  sliceDifference,
+} from "./difference.ts";
 import { type IpFamily, plannedSlices } from "./endpoint_slices.ts";
-import { ownerOf, serviceName } from "./names.ts";
+import { ownerOf, portName, serviceName } from "./names.ts";
 import type { OwnedObject, OwnedObjects } from "./owned_objects.ts";
 import type { GatewayPort } from "../../translate/gateway/gateway_translation.ts";
 import type { GatewayAddressPlan } from "./plan.ts";
@@ -71,13 +77,13 @@ export class GatewayObjects {
     if (run.isIll) return;
     const service = this.#serviceOf(plan);
     if (service !== null) {
-      const ports = plan.ports ?? portsOf(service.object);
+      const ports = plan.ports ?? this.#portsThere(plan, service.object);
       await this.#ensureSlices(plan, ports, service.object, endpoints, run);
     }
     await this.#removeOthers(plan, service?.object ?? null, endpoints, run);
   }
 
-  /** Puts the slices of a Service right that is there, for the ports that it has and is to get. */
+  /** Puts the slices of a Service right that is there, for our ports of it and those that it is to get. */
   async keepSlices(
     plan: GatewayAddressPlan,
     endpoints: readonly ProxyEndpoint[],
@@ -85,7 +91,7 @@ export class GatewayObjects {
   ): Promise<void> {
     const service = this.#serviceOf(plan);
     if (service === null) return;
-    const ports = unionOf(plan.ports ?? [], portsOf(service.object));
+    const ports = unionOf(plan.ports ?? [], this.#portsThere(plan, service.object));
     await this.#ensureSlices(plan, ports, service.object, endpoints, run);
   }
 
@@ -105,11 +111,28 @@ export class GatewayObjects {
     return this.#options.services.ofOwner(gateway.namespace, serviceName(gateway), gateway.uid);
   }
 
+  /**
+   * The ports of a Service that our slices have, which get each one first: others may have edited the Service.
+   * Those of the Service where there is no slice.
+   */
+  #portsThere({ gateway }: GatewayAddressPlan, service: KubeObject): readonly GatewayPort[] {
+    const ports = portsOf(service);
+    const slices = this.#options.slices.of(keyOf(gateway));
+    const ours = new Map(slices.flatMap(({ object }) => slicePortsOf(object)));
+    return ours.size === 0 ? ports : ports.flatMap(({ port }) => {
+      const containerPort = ours.get(portName(port));
+      return containerPort === undefined ? [] : [{ port, containerPort }];
+    });
+  }
+
   async #ensureService(plan: GatewayAddressPlan, run: Run): Promise<void> {
     const { services } = this.#options;
-    const { ports, service } = plan;
+    const { service } = plan;
+    const before = this.#serviceOf(plan);
+    // Edits of others are put back also while it is not known which ports are open.
+    const ports = plan.ports ?? (before === null ? [] : this.#portsThere(plan, before.object));
     // What is there stays: the address of a Gateway does not go because a change of it is wrong.
-    if (service === null || ports === null || ports.length === 0) return;
+    if (service === null || ports.length === 0) return;
     const requested = requestedFields(plan.addresses, service.type);
     if (!requested.ok) return;
     const planned = plannedService({ ...plan, service }, ports, requested.fields);
@@ -117,7 +140,11 @@ export class GatewayObjects {
       resource: SERVICES,
       objects: services,
       planned,
-      differenceFrom: (live) => serviceDifference(planned, live),
+      differenceFrom: (live) => {
+        const difference = serviceDifference(planned, live);
+        // A new one waits until its ports are known.
+        return plan.ports === null && difference.kind === "recreate" ? NO_DIFFERENCE : difference;
+      },
     }, run);
     const there = this.#serviceOf(plan);
     const fault = there === null ? null : classFault(planned, there.object);
@@ -155,7 +182,12 @@ export class GatewayObjects {
     const isOther = ({ object }: OwnedObject) => ownerOf(object)?.uid !== gateway.uid;
     const name = serviceName(gateway);
     const kept = service === null ? null : new Set(
-      plannedSlices(plan, plan.ports ?? portsOf(service), familiesOf(service), endpoints)
+      plannedSlices(
+        plan,
+        plan.ports ?? this.#portsThere(plan, service),
+        familiesOf(service),
+        endpoints,
+      )
         .map(({ metadata }) => metadata.name),
     );
     for (const owned of slices.of(key)) {
@@ -268,6 +300,14 @@ export class GatewayObjects {
     const level = kind === SERVICES.kind ? "info" : "debug";
     this.#options.log[level]("Address of a Gateway changed", { kind, namespace, name, verb });
   }
+}
+
+/** By name. */
+function slicePortsOf(slice: KubeObject): readonly (readonly [string, number])[] {
+  return (asList(fieldOf(slice, "ports")) ?? []).flatMap((entry) => {
+    const [name, port] = [asText(fieldOf(entry, "name")), asPort(fieldOf(entry, "port"))];
+    return name === null || port === null ? [] : [[name, port] as const];
+  });
 }
 
 /** Whether an object of ours is the planned one, and stays. */

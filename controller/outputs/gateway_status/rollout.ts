@@ -36,6 +36,14 @@ export class Rollout {
     for (const key of this.#behind.keys()) if (!this.#entries.has(key)) this.#behind.delete(key);
   }
 
+  /**
+   * Counts anew how long proxies have been behind: while another replica leads, the proxies that follow it
+   * acknowledge nothing here.
+   */
+  restart(): void {
+    this.#behind.clear();
+  }
+
   get(key: string): RolloutEntry | null {
     return this.#entries.get(key) ?? null;
   }

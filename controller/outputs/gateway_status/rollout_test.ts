@@ -35,3 +35,12 @@ Deno.test("proxies are behind from the first look on, through several contents",
   rollout.update(contents({ a: 2 }), 4, 700);
   equal(rollout.behindFor("a", true, 800), 0);
 });
+
+Deno.test("a replica that begins to lead counts from then on how long proxies have been behind", () => {
+  const rollout = new Rollout();
+  rollout.update(contents({ a: 1 }), 1, 0);
+  equal(rollout.behindFor("a", true, 100), 0);
+  rollout.restart();
+  equal(rollout.behindFor("a", true, 20_000), 0);
+  equal(rollout.behindFor("a", true, 20_500), 500);
+});

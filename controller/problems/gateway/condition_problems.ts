@@ -95,7 +95,9 @@ function conditionProblems(
   field: string,
   conditions: readonly Condition[],
 ): ConditionProblem[] {
-  return conditions.filter(isWrong).map((condition) => problemOf(object, field, condition));
+  return conditions.filter(isWrong).flatMap((condition) =>
+    (condition.each ?? [condition]).map((one) => problemOf(object, field, one))
+  );
 }
 
 function problemOf(
@@ -146,7 +148,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
 const DROPPED = /^Dropped Rule: /;
 
 /** How the sentence of a message begins that says what to do. */
-const IMPERATIVE = /^(?:Add|Change|Create|Remove|Rename|Start|Use|Write) /;
+const IMPERATIVE = /^(?:Add|Change|Create|Delete|Remove|Rename|Start|Use|Write) /;
 
 /** A condition's message as what is wrong and what to do, both without a full stop. */
 function splitMessage(

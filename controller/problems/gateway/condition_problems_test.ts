@@ -67,6 +67,15 @@ const CASES: readonly (readonly [
   ],
 ];
 
+Deno.test("an instruction to delete in a condition is the remedy of its problem", () => {
+  const message = "Service shop/web-pingress exists, so it is not changed. Delete or rename one.";
+  const [problem] = programmedProblems(gateway(ACCEPTED), {
+    gateway: programmed("Pending", message),
+    listeners: new Map(),
+  });
+  assert.equal(problem.remedy, "Delete or rename one");
+});
+
 for (const [name, own, second, problems] of CASES) {
   Deno.test(`problems of a Gateway that is ${name}`, () => {
     const status = gateway(second?.reason === "Invalid" ? REFUSED : ACCEPTED);

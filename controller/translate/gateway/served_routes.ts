@@ -162,7 +162,8 @@ function placedRoutes(
         variantsOf(rule, places).map(({ suffix, listeners }): Placed => {
           const filterSet = filterSetOf(rule, listeners[0], match.path, settings);
           return {
-            ...{ match, identity, ruleIndex, matchIndex, filterSet },
+            match: rule.written[matchIndex],
+            ...{ identity, ruleIndex, matchIndex, filterSet },
             route: {
               id: `${key} ${ruleIndex}.${matchIndex} ${host}${suffix}`,
               listeners: listeners.map(({ id }) => id).sort(compareText),

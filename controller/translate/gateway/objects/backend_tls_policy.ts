@@ -17,7 +17,10 @@ export class BackendTlsPolicies {
   constructor(objects: readonly unknown[]) {
     for (const object of objects) {
       const { namespace, name } = refOf(BACKEND_TLS_POLICIES.kind, object);
-      for (const target of asList(fieldOf(fieldOf(object, "spec"), "targetRefs")) ?? []) {
+      const spec = fieldOf(object, "spec");
+      // Of v1alpha2 it has one target.
+      const targets = asList(fieldOf(spec, "targetRefs")) ?? [fieldOf(spec, "targetRef")];
+      for (const target of targets) {
         const reference = readReference(target, { group: "", kind: "", namespace });
         if (reference?.group !== "" || reference.kind !== SERVICES.kind) continue;
         // A policy has targets in its own namespace alone.

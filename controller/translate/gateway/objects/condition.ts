@@ -11,6 +11,8 @@ export interface Condition {
   readonly message: string;
   /** The object that is named and does not exist, if that is what is wrong. It is not written. */
   readonly absent?: ObjectRef;
+  /** Where several things are wrong, one for each; the message joins theirs. They are not written. */
+  readonly each?: readonly Condition[];
 }
 
 export function trueCondition(type: string, reason: string = type, message = ""): Condition {

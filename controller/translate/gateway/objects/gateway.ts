@@ -98,7 +98,8 @@ function conflictsOf(listeners: readonly ListenerModel[]): ReadonlyMap<string, C
       }
       continue;
     }
-    for (const [hostname, same] of Map.groupBy(sharing, (listener) => listener.hostname)) {
+    const named = sharing.filter(({ isHostnameInvalid }) => !isHostnameInvalid);
+    for (const [hostname, same] of Map.groupBy(named, (listener) => listener.hostname)) {
       if (same.length === 1) continue;
       const names = same.map(({ name }) => name);
       for (const name of names) {

@@ -2,13 +2,13 @@
  * HTTPRoutes. In: an object of unknown shape. Out: the parents and hosts that it names, and its rules; with
  * what is wrong with each by itself.
  *
- * A rule that cannot be served as it is written stays, and its requests get 500: without it, they would
- * fall to a broader one.
+ * A rule that cannot be served as it is written stays in its place, and its requests get 500: without it,
+ * they would fall to a broader one.
  *
  * https://gateway-api.sigs.k8s.io/reference/spec/#httproute
  */
 import type { RouteMatch } from "../../../../shared/snapshot/types.ts";
-import { asList, asObject, asText, fieldOf } from "../../../base/json.ts";
+import { asList, asText, fieldOf, quote, unknownField } from "../../../base/json.ts";
 import { type Identified, readIdentity } from "../../../base/identity.ts";
 import { type Excess, excessOf } from "../../../kube/excess.ts";
 import { HTTP_ROUTES } from "../../../kube/types.ts";
@@ -19,13 +19,15 @@ import { readHostname } from "./hostname.ts";
 import { type ParentRef, readParentRef } from "./parent_ref.ts";
 import { backendFiltersFault, readRuleFilters, type RuleFilters } from "./route_filters.ts";
 import { readTimeouts } from "./route_timeouts.ts";
-import { ALL_PATHS, readMatch } from "./route_match.ts";
+import { readMatch } from "./route_match.ts";
 
 export interface HttpRouteModel extends Identified {
   readonly generation: number;
   readonly parents: readonly ParentRef[];
   /** Without those that are none; empty for any host, if it names none. */
   readonly hostnames: readonly string[];
+  /** Those that are none, as they are written: addresses, which the API server accepts. */
+  readonly unusedHostnames: readonly unknown[];
   /** It names hosts, and none of them is one. */
   readonly hasNoHost: boolean;
   /** None with `excess`. */
@@ -40,8 +42,10 @@ export interface RuleModel {
   readonly name: string | null;
   /** At least one. */
   readonly matches: readonly RouteMatch[];
+  /** Of each match, with conditions that are refused: they count where matches are put in order. */
+  readonly written: readonly RouteMatch[];
   readonly filters: RuleFilters;
-  /** Of a request, in ms; null for no time-out. */
+  /** Of a request, in ms, `MAX_TIMEOUT` for as long as it takes; null where the rule says nothing. */
   readonly time: number | null;
   readonly backends: readonly BackendModel[];
   /** Why all of its requests get 500; null where they do not. A clause that begins with a field. */
@@ -71,6 +75,7 @@ export function readHttpRoute(object: object): HttpRouteModel | null {
       readParentRef(parent, namespace, i) ?? []
     ),
     hostnames,
+    unusedHostnames: written.filter((hostname) => readHostname(hostname) === null),
     hasNoHost: written.length > 0 && hostnames.length === 0,
     rules: rules.map((rule, i) => readRule(rule, `spec.rules[${i}]`, namespace)),
     excess,
@@ -82,21 +87,20 @@ const NO_FILTERS: RuleFilters = { filters: [], redirect: null };
 function readRule(value: unknown, field: string, namespace: string): RuleModel {
   const written = asList(fieldOf(value, "matches")) ?? [];
   const readings = (written.length === 0 ? [{}] : written).map(readMatch);
-  const matches = readings.map((reading) => reading.ok ? reading.match : { path: ALL_PATHS });
   const refs = asList(fieldOf(value, "backendRefs")) ?? [];
-  const broken = readings.findIndex(({ ok }) => !ok);
-  const reading = readings[broken];
+  const broken = readings.findIndex(({ fault }) => fault !== null);
   const filters = readRuleFilters(fieldOf(value, "filters"), `${field}.filters`);
   const timeouts = readTimeouts(fieldOf(value, "timeouts"), `${field}.timeouts`);
   return {
     field,
     name: asText(fieldOf(value, "name")),
-    matches,
+    matches: readings.map(({ match }) => match),
+    written: readings.map(({ written }) => written),
     filters: filters.ok ? filters.value : NO_FILTERS,
     time: timeouts.ok ? timeouts.time : null,
     backends: refs.map((ref, i) => readBackendRef(ref, `${field}.backendRefs[${i}]`, namespace)),
-    fault: reading !== undefined && !reading.ok
-      ? `${field}.matches[${broken}].${reading.reason}`
+    fault: broken >= 0
+      ? `${field}.matches[${broken}].${readings[broken].fault}`
       : !filters.ok
       ? filters.reason
       : !timeouts.ok
@@ -104,39 +108,64 @@ function readRule(value: unknown, field: string, namespace: string): RuleModel {
       : refs.map((ref, i) =>
         backendFiltersFault(fieldOf(ref, "filters"), `${field}.backendRefs[${i}].filters`)
       ).find((fault) => fault !== null) ??
-        unknownField(value, field),
+        fieldFault(value, field),
   };
 }
 
 /** As `retry` and `sessionPersistence`. */
-function unknownField(value: unknown, field: string): string | null {
-  const unknown = Object.keys(asObject(value) ?? {}).find((name) => !RULE_FIELDS.has(name));
-  return unknown === undefined ? null : `${field}.${unknown} is not supported`;
+function fieldFault(value: unknown, field: string): string | null {
+  const unknown = unknownField(value, RULE_FIELDS);
+  return unknown === null ? null : `${field}.${unknown} is not supported`;
 }
 
+/** Further ones are counted; a message may have 32,768 characters. */
+const MAX_FAULTS = 16;
+
 /**
- * Whether all backends of a route, by rule, lead to something: the first that does not says why. One that
+ * Whether all backends of a route, by rule, lead to something; the message has each that does not. One that
  * does, and is not used, is resolved to the API; then the message says what its requests get.
  */
 export function resolvedRefsOf(rules: readonly (readonly ResolvedBackend[])[]): Condition {
   const backends = rules.flat();
-  const faults = backends.flatMap(({ fault }) => fault ?? []);
-  const [refusal] = backends.flatMap((backend) => backend.refusal ?? []);
-  return faults[0] ?? trueCondition(
-    "ResolvedRefs",
-    "ResolvedRefs",
-    refusal === undefined ? "" : `${refusal}. Its requests get 500. Remove the policy.`,
-  );
+  const each = [
+    ...backends.flatMap(({ fault }) => fault ?? []),
+    ...backends.flatMap(({ refusal }) => refusal === null ? [] : refusedBackend(refusal)),
+  ];
+  const [first] = each;
+  if (each.length < 2) return first ?? trueCondition("ResolvedRefs");
+  const { type, status, reason } = first;
+  const messages = each.slice(0, MAX_FAULTS).map(({ message }) => message);
+  const more = each.length - messages.length;
+  if (more > 0) messages.push(`${more} more backends are not served.`);
+  return { type, status, reason, message: messages.join(" "), each };
+}
+
+function refusedBackend(refusal: string): Condition {
+  const message = `${refusal}. Its requests get 500. Remove the policy.`;
+  return trueCondition("ResolvedRefs", "ResolvedRefs", message);
 }
 
 /** Whether its rules are served as they are written, as conditions of a route that has a parent. */
-export function rulesConditions({ rules }: HttpRouteModel): readonly Condition[] {
+export function rulesConditions(
+  { rules, hostnames, unusedHostnames }: HttpRouteModel,
+): readonly Condition[] {
   const faults = rules.flatMap(({ fault }) => fault ?? []);
-  if (faults.length === 0) return [trueCondition("Accepted")];
-  const message = `${faults.join("; ")}. Requests for ${
-    faults.length === 1 ? "this rule" : "these rules"
-  } get 500.`;
-  if (faults.length === rules.length) {
+  const sentences: string[] = [];
+  if (faults.length > 0) {
+    const which = faults.length === 1 ? "this rule" : "these rules";
+    sentences.push(`${faults.join("; ")}. Requests for ${which} get 500.`);
+  }
+  // Where none is left, the route attaches to nothing, and Accepted says so.
+  if (unusedHostnames.length > 0 && hostnames.length > 0) {
+    const names = unusedHostnames.map(quote).join(", ");
+    const what = unusedHostnames.length === 1
+      ? "is no DNS name, and is ignored"
+      : "are no DNS names, and are ignored";
+    sentences.push(`spec.hostnames: ${names} ${what}.`);
+  }
+  if (sentences.length === 0) return [trueCondition("Accepted")];
+  const message = sentences.join(" ");
+  if (faults.length > 0 && faults.length === rules.length) {
     return [falseCondition("Accepted", "UnsupportedValue", message)];
   }
   return [

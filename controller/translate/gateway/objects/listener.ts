@@ -4,7 +4,7 @@
  *
  * https://gateway-api.sigs.k8s.io/reference/spec/#listener
  */
-import { asList, asPort, asText, fieldOf, isAbsent, quote } from "../../../base/json.ts";
+import { asList, asObject, asPort, asText, fieldOf, isAbsent, quote } from "../../../base/json.ts";
 import { GATEWAY_API, HTTP_ROUTES } from "../../../kube/types.ts";
 import { type Condition, falseCondition } from "./condition.ts";
 import { type Hostname, readHostname } from "./hostname.ts";
@@ -29,6 +29,8 @@ export interface ListenerModel {
   readonly port: number;
   readonly protocol: string;
   readonly hostname: Hostname;
+  /** It has a hostname that cannot be read, so that it is in conflict with none. */
+  readonly isHostnameInvalid: boolean;
   readonly allowed: AllowedNamespaces;
   /** Those of its protocol that it allows. */
   readonly supportedKinds: readonly RouteKind[];
@@ -68,6 +70,7 @@ export function readListener(
   const { supported, invalid } = readKinds(fieldOf(allowedRoutes, "kinds"), kinds);
   return {
     ...{ name, field, port, protocol, hostname, allowed },
+    isHostnameInvalid: hasHostname && hostname === null,
     supportedKinds: supported,
     certificates: protocol === "HTTPS"
       ? (asList(fieldOf(tls, "certificateRefs")) ?? []).map((ref) =>
@@ -105,6 +108,14 @@ function refusalOf(protocol: string, kinds: readonly RouteKind[], tls: unknown):
       "Accepted",
       "UnsupportedValue",
       `tls.mode ${quote(mode)} is not supported with HTTPS. Write Terminate.`,
+    );
+  }
+  const [option] = Object.keys(asObject(fieldOf(tls, "options")) ?? {});
+  if (option !== undefined) {
+    return falseCondition(
+      "Accepted",
+      "UnsupportedValue",
+      `tls.options ${quote(option)} is not supported. Remove it.`,
     );
   }
   return null;

@@ -7,7 +7,15 @@
  */
 import { changeableHeader, headerValue } from "../../../../shared/snapshot/leaves.ts";
 import type { FilterSpec, PathMatch } from "../../../../shared/snapshot/types.ts";
-import { asList, asPort, asText, fieldOf, isAbsent, quote } from "../../../base/json.ts";
+import {
+  asList,
+  asPort,
+  asText,
+  fieldOf,
+  isAbsent,
+  quote,
+  unknownField,
+} from "../../../base/json.ts";
 import { readHostname } from "./hostname.ts";
 
 export interface RuleFilters {
@@ -42,6 +50,9 @@ type Reading<T> = { readonly ok: true; readonly value: T } | {
   readonly reason: string;
 };
 
+const MODIFIER_FIELDS: ReadonlySet<string> = new Set(["type", "requestHeaderModifier"]);
+const REDIRECT_FIELDS: ReadonlySet<string> = new Set(["type", "requestRedirect"]);
+
 export function readRuleFilters(value: unknown, field: string): Reading<RuleFilters> {
   const filters: FilterSpec[] = [];
   let redirect: RedirectModel | null = null;
@@ -55,12 +66,16 @@ export function readRuleFilters(value: unknown, field: string): Reading<RuleFilt
           `${at}.requestHeaderModifier`,
         );
         if (!change.ok) return change;
+        const unknown = unknownField(filter, MODIFIER_FIELDS);
+        if (unknown !== null) return unsupported(at, unknown);
         filters.push({ kind: "request-headers", ...change.value });
         break;
       }
       case "RequestRedirect": {
         const read = readRedirect(fieldOf(filter, "requestRedirect"), `${at}.requestRedirect`);
         if (!read.ok) return read;
+        const unknown = unknownField(filter, REDIRECT_FIELDS);
+        if (unknown !== null) return unsupported(at, unknown);
         redirect ??= read.value;
         break;
       }
@@ -79,12 +94,19 @@ export function backendFiltersFault(value: unknown, field: string): string | nul
     : `${field}[0].type ${quote(fieldOf(first, "type"))} is not supported`;
 }
 
+const CHANGE_FIELDS: ReadonlySet<string> = new Set(["set", "add", "remove"]);
+const LINE_FIELDS: ReadonlySet<string> = new Set(["name", "value"]);
+
 function readHeaderChange(value: unknown, field: string): Reading<HeaderChange> {
+  const unknown = unknownField(value, CHANGE_FIELDS);
+  if (unknown !== null) return unsupported(field, unknown);
   const change: { -readonly [K in keyof HeaderChange]: HeaderChange[K] } = {};
   for (const list of ["set", "add"] as const) {
     const lines: { readonly name: string; readonly value: string }[] = [];
     for (const [i, line] of (asList(fieldOf(value, list)) ?? []).entries()) {
       const at = `${field}.${list}[${i}]`;
+      const unknown = unknownField(line, LINE_FIELDS);
+      if (unknown !== null) return unsupported(at, unknown);
       const name = changeableHeader.read(asText(fieldOf(line, "name")) ?? "");
       if (!name.ok) return refused(`${at}.name ${name.message}`);
       const written = fieldOf(line, "value");
@@ -106,7 +128,13 @@ function readHeaderChange(value: unknown, field: string): Reading<HeaderChange> 
 
 const STATUSES: ReadonlySet<unknown> = new Set<RedirectStatus>([301, 302, 303, 307, 308]);
 
+const TARGET_FIELDS: ReadonlySet<string> = new Set([
+  ...["scheme", "hostname", "path", "port", "statusCode"],
+]);
+
 function readRedirect(value: unknown, field: string): Reading<RedirectModel> {
+  const unknown = unknownField(value, TARGET_FIELDS);
+  if (unknown !== null) return unsupported(field, unknown);
   const status = fieldOf(value, "statusCode") ?? 302;
   if (!STATUSES.has(status)) {
     return refused(`${field}.statusCode ${quote(status)} is not supported`);
@@ -139,6 +167,11 @@ const PATH_FIELDS = {
   ReplacePrefixMatch: "replacePrefixMatch",
 } as const;
 
+const CHANGED_PATH_FIELDS: ReadonlySet<string> = new Set(["type", ...Object.values(PATH_FIELDS)]);
+
+/** Visible ASCII without `?` and `#`: the query of the request follows. */
+const PATH = /^(?:\/[!"$->@-~]*)?$/;
+
 function readPathChange(value: unknown, field: string): Reading<PathChange | null> {
   if (isAbsent(value)) return { ok: true, value: null };
   const type = fieldOf(value, "type");
@@ -146,11 +179,17 @@ function readPathChange(value: unknown, field: string): Reading<PathChange | nul
     return refused(`${field}.type ${quote(type)} is not supported`);
   }
   const name = PATH_FIELDS[type];
+  const unknown = unknownField(value, CHANGED_PATH_FIELDS);
+  if (unknown !== null) return unsupported(field, unknown);
   const written = fieldOf(value, name) ?? "";
-  if (typeof written !== "string" || !/^(?:\/[\x21-\x7e]*)?$/.test(written)) {
+  if (typeof written !== "string" || !PATH.test(written)) {
     return refused(`${field}.${name} ${quote(written)} is no path`);
   }
   return { ok: true, value: { type, value: written === "" ? "/" : written } };
+}
+
+function unsupported(at: string, field: string) {
+  return refused(`${at}.${field} is not supported`);
 }
 
 function refused(reason: string): { readonly ok: false; readonly reason: string } {

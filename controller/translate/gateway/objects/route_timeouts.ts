@@ -8,21 +8,20 @@
  * https://gateway-api.sigs.k8s.io/geps/gep-1742/
  */
 import { MAX_TIMEOUT } from "../../../../shared/snapshot/setting_values.ts";
-import { asObject, fieldOf, isAbsent, quote } from "../../../base/json.ts";
+import { fieldOf, isAbsent, quote, unknownField } from "../../../base/json.ts";
 
 export type TimeoutReading =
-  /** In ms; null for no time-out. */
+  /** In ms, `MAX_TIMEOUT` for as long as it takes; null where the rule says nothing. */
   | { readonly ok: true; readonly time: number | null }
   /** A clause that begins with the field. */
   | { readonly ok: false; readonly reason: string };
 
 const NAMES = ["request", "backendRequest"] as const;
+const KNOWN: ReadonlySet<string> = new Set(NAMES);
 
 export function readTimeouts(value: unknown, field: string): TimeoutReading {
-  const unknown = Object.keys(asObject(value) ?? {}).find((name) =>
-    !NAMES.some((known) => known === name)
-  );
-  if (unknown !== undefined) return { ok: false, reason: `${field}.${unknown} is not supported` };
+  const unknown = unknownField(value, KNOWN);
+  if (unknown !== null) return { ok: false, reason: `${field}.${unknown} is not supported` };
   let time: number | null = null;
   for (const name of NAMES) {
     const written = fieldOf(value, name);
@@ -31,8 +30,8 @@ export function readTimeouts(value: unknown, field: string): TimeoutReading {
     if (milliseconds === null) {
       return { ok: false, reason: `${field}.${name} ${quote(written)} is no duration` };
     }
-    // "A zero-valued duration means that no timeout".
-    if (milliseconds > 0) time = Math.min(time ?? MAX_TIMEOUT, milliseconds);
+    // Zero disables the time-out: those of the proxy do not apply either.
+    time = Math.min(time ?? MAX_TIMEOUT, milliseconds === 0 ? MAX_TIMEOUT : milliseconds);
   }
   return { ok: true, time };
 }

@@ -19,14 +19,16 @@ Deno.test("durations are read as GEP-2257 has them", () => {
   for (const [written, milliseconds] of cases) deepEqual(readDuration(written), milliseconds);
 });
 
-Deno.test("the shorter of both time-outs counts, and zero is none", () => {
+Deno.test("the shorter of both time-outs counts, and zero allows as long as it takes", () => {
   const cases: readonly [timeouts: unknown, expected: ReturnType<typeof readTimeouts>][] = [
     [undefined, { ok: true, time: null }],
     [{}, { ok: true, time: null }],
     [{ request: "10s" }, { ok: true, time: 10_000 }],
     [{ request: "10s", backendRequest: "2s" }, { ok: true, time: 2_000 }],
     [{ request: "0s", backendRequest: "2s" }, { ok: true, time: 2_000 }],
-    [{ request: "0s" }, { ok: true, time: null }],
+    [{ request: "0s" }, { ok: true, time: MAX_TIMEOUT }],
+    [{ backendRequest: "0s" }, { ok: true, time: MAX_TIMEOUT }],
+    [{ request: "10s", backendRequest: "0s" }, { ok: true, time: 10_000 }],
     [{ request: "99999h" }, { ok: true, time: MAX_TIMEOUT }],
     [{ request: "soon" }, { ok: false, reason: 'rule.timeouts.request "soon" is no duration' }],
     [{ idle: "1s" }, { ok: false, reason: "rule.timeouts.idle is not supported" }],
