@@ -3,7 +3,7 @@
  * status, and a problem where it has none or not what is written.
  */
 import type { PathMatch } from "../../../shared/snapshot/types.ts";
-import { showElder } from "../../base/identity.ts";
+import { showElder } from "../model/source_order.ts";
 import type { ProblemList } from "../../base/problems.ts";
 import { ANY_HOST } from "../model/host.ts";
 import type { BackendRef } from "../model/backend_ref.ts";
@@ -162,7 +162,7 @@ function reportTaken(
   }
   report.error(field, {
     reason: "PathConflict",
-    message: `${match} belongs to ${showElder(owner.identity, ingress.identity)}`,
+    message: `${match} belongs to ${showElder(owner, ingress)}`,
     remedy: "Use another host or path, or remove it from one of the two",
   });
 }
