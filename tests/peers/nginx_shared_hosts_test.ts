@@ -60,6 +60,29 @@ const HOSTS: Readonly<Record<string, SharedHost>> = {
     },
     statuses: { "/foo": 403, "/foo/x": 200 },
   },
+  "beside regular expressions, an Exact / takes nothing from a younger Prefix /": {
+    ingresses: {
+      home: open(["/", "Exact"]),
+      site: denied(["/", "Prefix"]),
+      regular: regex(open(["/api/(.*)", "ImplementationSpecific"])),
+    },
+    statuses: { "/": 403, "/secret": 403, "/api/x": 200 },
+  },
+  "beside regular expressions, an Exact / takes nothing": {
+    ingresses: {
+      home: open(["/", "Exact"]),
+      regular: regex(open(["/api/(.*)", "ImplementationSpecific"])),
+    },
+    statuses: { "/": 404, "/secret": 404, "/api/x": 200 },
+  },
+  "a path that no request reaches keeps its place from younger ones": {
+    ingresses: {
+      first: open(["/foo", "Prefix"]),
+      regular: regex(open(["/foo", "Prefix"], ["/foo/.*", "Prefix"])),
+      exact: denied(["/foo", "Exact"]),
+    },
+    statuses: { "/foo": 403, "/foo/x": 200 },
+  },
 };
 
 Deno.test("of hosts that Ingresses share, each request gets what ingress-nginx responds", async (t) => {
