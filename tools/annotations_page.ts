@@ -278,6 +278,7 @@ const REGULAR_EXPRESSIONS = [
   "### Regular expressions",
   "",
   'A path of an Ingress with `use-regex: "true"`, or with a `rewrite-target` other than the path itself,',
+  "or a `Prefix` path that is its own `rewrite-target` and does not end in a slash,",
   "makes all paths of its host regular expressions, whatever Ingress they belong to and whatever their",
   "type is. Such a path",
   "",

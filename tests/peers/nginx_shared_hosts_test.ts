@@ -83,6 +83,23 @@ const HOSTS: Readonly<Record<string, SharedHost>> = {
     },
     statuses: { "/foo": 403, "/foo/x": 200 },
   },
+  "a Prefix that is rewritten to itself asks for regular expressions": {
+    ingresses: {
+      admin: {
+        annotations: { ...denied().annotations, "rewrite-target": "/admin" },
+        paths: [["/admin", "Prefix"]],
+      },
+      site: open(["/", "Prefix"]),
+    },
+    statuses: {
+      "/admin": 403,
+      "/ADMIN": 403,
+      "/admin/x": 403,
+      "/ADMIN/x": 403,
+      "/adminx": 403,
+      "/": 200,
+    },
+  },
 };
 
 Deno.test("of hosts that Ingresses share, each request gets what ingress-nginx responds", async (t) => {

@@ -6,7 +6,7 @@
  *
  * https://kubernetes.github.io/ingress-nginx/user-guide/ingress-path-matching/
  */
-import { isRegex } from "../annotations/nginx/rewrite.ts";
+import { asksForRegex, isRegex } from "../annotations/nginx/rewrite.ts";
 import type { Ownership } from "../hosts/ownership.ts";
 import type { RegexPath, RegexPlace, RoutePlace } from "../model/route_place.ts";
 import type { PathModel, RegexWish, Source, WrittenPath } from "../model/source.ts";
@@ -40,7 +40,7 @@ export function regexHosts(ingresses: readonly Source[], ownership: Ownership): 
   for (const { owner, host, path: { written } } of all) {
     if (written === null) continue;
     if (written.type === "Exact") setOf(exact, host).add(written.path);
-    if (isRegex(written, owner.regex)) found.add(host);
+    if (asksForRegex(written, owner.regex)) found.add(host);
   }
   const hosts = new Map(
     Array.from(found, (host) => [host, { exact: setOf(exact, host), first: new Map() }] as const),
