@@ -100,6 +100,23 @@ const HOSTS: Readonly<Record<string, SharedHost>> = {
       "/": 200,
     },
   },
+  ...Object.fromEntries([
+    // A | that stands outside of all groups, behind what looks like a class or a group.
+    ...[["/a[^](]|/b[^])]", "/bX"], ["/a\\\\(x|/b\\\\)", "/b)"], ["/a\\\\[x|/b\\\\]", "/b]"]],
+    // A quantifier whose character stands before what means nothing.
+    ...[["/secret(?#c)*", "/secre"], ["/secret\\E*", "/secre"], ["/secret\\Q\\E?", "/secre"]],
+    ...[["/secret(?#a)(?#b)?", "/secre"], ["/secret(?#c){0}", "/secre"]],
+  ].map(([path, request]): [string, SharedHost] => [
+    `the unsupported expression ${path} takes ${request}`,
+    {
+      ingresses: {
+        admin: regex(denied([path, "ImplementationSpecific"])),
+        site: open(["/", "Prefix"]),
+      },
+      // Behind a |, all requests may be meant.
+      statuses: { [request]: 403, ...(path.includes("|") ? {} : { "/": 200 }) },
+    },
+  ])),
 };
 
 Deno.test("of hosts that Ingresses share, each request gets what ingress-nginx responds", async (t) => {
