@@ -100,6 +100,14 @@ const HOSTS: Readonly<Record<string, SharedHost>> = {
       "/": 200,
     },
   },
+  "use-regex with a blank, which Go cannot read, makes no regular expressions": {
+    ingresses: {
+      site: denied(["/", "Prefix"]),
+      health: open(["/health", "Exact"]),
+      regular: { annotations: { "use-regex": "true " }, paths: [["/api", "Prefix"]] },
+    },
+    statuses: { "/health": 200, "/healthz-private": 403, "/api/x": 200 },
+  },
   ...Object.fromEntries([
     // A | that stands outside of all groups, behind what looks like a class or a group.
     ...[["/a[^](]|/b[^])]", "/bX"], ["/a\\\\(x|/b\\\\)", "/b)"], ["/a\\\\[x|/b\\\\]", "/b]"]],
