@@ -101,7 +101,6 @@ function asksForNothing(name: string, value: unknown): boolean {
       return /^(false|off|f|0)$/i.test(text);
     case "backend-protocol":
       return text.toUpperCase() === "HTTP";
-    case "auth-type":
     case "auth-tls-verify-client":
     case "enable-global-auth":
     case "enable-modsecurity":

@@ -54,6 +54,16 @@ const CASES: readonly (readonly [what: string, values: Values, closes: readonly 
     "denylist-source-range",
   ]],
   ["a boolean that Go cannot read", { "enable-modsecurity": "yes" }, ["enable-modsecurity"]],
+  ...["off", "false", "0"].map((value) =>
+    ["an invalid type of authentication", { "auth-type": value }, ["auth-type"]] as const
+  ),
+  ["an invalid type of Secret", {
+    ...{ "auth-type": "basic", "auth-secret": "users" },
+    "auth-secret-type": "off",
+  }, ["auth-secret-type"]],
+  ["an invalid method", { "auth-url": "https://auth.example.com/", "auth-method": "false" }, [
+    "auth-method",
+  ]],
   ["a boolean with a blank, which Go cannot read", { "enable-modsecurity": "false " }, [
     "enable-modsecurity",
   ]],

@@ -1,18 +1,23 @@
 /** Annotations about basic authentication, and about external authentication by a subrequest. */
 import { AUTH_URL, CACHE_TIMES, COPIED_HEADERS, REQUEST_TEXT, SIGNIN_URL } from "./auth_url.ts";
 import { always, differs, type Group, HONOURED, NOT_YET, row } from "./row.ts";
-import { BOOL, int, LINE, objectName, oneOf, SECONDS, text } from "./value.ts";
+import { BOOL, int, LINE, objectName, oneOf, SECONDS, text, type ValueType } from "./value.ts";
 
 const BASIC = { scope: "path", invalid: "close", protects: true, verdict: HONOURED } as const;
 const BESIDE_TYPE = { ...BASIC, beside: ["auth-type", "auth-secret"] } as const;
 const EXTERNAL = { scope: "path", invalid: "close", protects: true } as const;
 const BESIDE_URL = { ...EXTERNAL, beside: ["auth-url"] } as const;
 
+/** One of some words, of which none turns it off: any other closes the paths in ingress-nginx. */
+function word<const T extends string>(words: readonly T[]): ValueType<T> {
+  return { ...oneOf(words), hasOff: false };
+}
+
 export const BASIC_AUTHENTICATION = {
   "auth-type": row({
     ...BASIC,
     risk: "Low",
-    value: oneOf(["basic"]),
+    value: word(["basic"]),
     verdict: differs(
       '"digest" is not supported, so its paths answer 503; a value must be the whole word',
     ),
@@ -33,7 +38,7 @@ export const BASIC_AUTHENTICATION = {
   "auth-secret-type": row({
     ...BESIDE_TYPE,
     risk: "Low",
-    value: oneOf(["auth-file", "auth-map"]),
+    value: word(["auth-file", "auth-map"]),
     does: "says whether the Secret has one htpasswd file in the key auth, or a key for each user",
   }),
   "auth-realm": row({
@@ -62,7 +67,7 @@ export const EXTERNAL_AUTHENTICATION = {
     ...BESIDE_URL,
     verdict: HONOURED,
     risk: "Low",
-    value: oneOf(
+    value: word(
       ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"],
     ),
     does: "sets the method of the subrequest",
