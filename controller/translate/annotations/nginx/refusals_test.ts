@@ -79,6 +79,10 @@ const CASES: readonly (readonly [what: string, values: Values, closes: readonly 
     "enable-global-auth",
   ]],
   ["a login that a blank keeps on", { "enable-global-auth": " FALSE" }, ["enable-global-auth"]],
+  ["client certificates that no word turns off", {
+    "auth-tls-secret": "default/ca",
+    "auth-tls-verify-client": "OFF",
+  }, ["auth-tls-secret"]],
   ["client certificates that a YAML block keeps on", {
     "auth-tls-secret": "default/ca",
     "auth-tls-verify-client": "off\n",

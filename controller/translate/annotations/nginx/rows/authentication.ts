@@ -181,7 +181,8 @@ export const CLIENT_CERTIFICATES = {
     risk: "Medium",
     value: objectName("Secret", { needsNamespace: true }),
     does: "requires a client certificate of the CAs in this Secret",
-    isHarmless: (_, { textOf }) => textOf("auth-tls-verify-client")?.toLowerCase() === "off",
+    // Any other text, OFF too, leaves it at "on" in ingress-nginx.
+    isHarmless: (_, { textOf }) => textOf("auth-tls-verify-client") === "off",
   }),
   "auth-tls-verify-client": row({
     ...CERTIFICATE,
