@@ -43,6 +43,8 @@ export const BASIC_AUTHENTICATION = {
   }),
   "auth-realm": row({
     ...BESIDE_TYPE,
+    verdict: differs('"off" is a realm, and does not turn the login off as it does in nginx'),
+    isSame: (realm) => realm !== "off",
     risk: "Medium",
     value: text(/^[-\w.~/: ]+$/, "letters, digits, blanks and -._~/:"),
     does: "sets the realm that browsers show",
