@@ -75,7 +75,8 @@ export function oldestOf(members: readonly Member[]): Member | null {
   const isKnown = members.every(({ created }) => created !== null);
   return !isKnown ? null : members.toSorted((a, b) =>
     byText(a.created!, b.created!) ||
-    byText(a.name, b.name)
+    // As ingress-nginx sorts Ingresses of one age.
+    byText(b.name, a.name)
   )[0] ?? null;
 }
 

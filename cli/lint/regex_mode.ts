@@ -2,7 +2,10 @@
  * Hosts of which one Ingress makes all paths regular expressions. In: the Ingresses of a host. Out: a
  * finding for each other one, whose paths then mean something else than it says, there and here.
  */
-import { isRegex, readRegexWish } from "../../controller/translate/annotations/nginx/rewrite.ts";
+import {
+  asksForRegex,
+  readRegexWish,
+} from "../../controller/translate/annotations/nginx/rewrite.ts";
 import type { HostFinding, Member, MemberPath } from "./host_member.ts";
 
 const ANNOTATIONS: readonly string[] = ["use-regex", "rewrite-target"];
@@ -38,5 +41,5 @@ function pathsOf({ isCanary, written }: Member, host: string): readonly MemberPa
 }
 
 function asks({ annotations }: Member, { path, type }: MemberPath): boolean {
-  return isRegex({ path, type }, readRegexWish(annotations));
+  return asksForRegex({ path, type }, readRegexWish(annotations));
 }

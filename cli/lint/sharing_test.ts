@@ -167,6 +167,15 @@ Deno.test("of annotations that are read once a host, the oldest Ingress is named
   assert.equal(found["shop/late"].at?.file, "a.yaml");
 });
 
+Deno.test("of two Ingresses of one age, the last by name is the one that ingress-nginx reads", () => {
+  const created = "2024-01-01T00:00:00Z";
+  const result = lintIngresses(
+    { name: "a", created, annotations: { "server-alias": "a.test" } },
+    { name: "b", created, annotations: { "server-alias": "b.test" } },
+  );
+  assert.deepEqual(Object.keys(findings(result, "host/first-wins")), ["shop/a"]);
+});
+
 Deno.test("without times of creation, each of two that disagree names the other", () => {
   const result = lintIngresses(
     { name: "a", annotations: { "auth-tls-secret": "shop/one" } },

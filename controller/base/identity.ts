@@ -57,16 +57,6 @@ export function compareAge(a: Age, b: Age): number {
   return compareText(a.ref.namespace, b.ref.namespace) || compareText(a.ref.name, b.ref.name);
 }
 
-/** Names the one of two objects that has what both want, and says why. */
-export function showElder(elder: Identity, than: Identity): string {
-  const why = elder.createdAt === than.createdAt
-    ? "comes first by name"
-    : elder.createdAt < than.createdAt
-    ? "is older"
-    : "takes precedence";
-  return `${formatObject(elder.ref)}, which ${why}`;
-}
-
 /**
  * Objects by `namespace/name`, each read once. Those without a readable name are left out: nothing can refer to
  * them. Of two with the same name, which only a folder can hold, always the same one counts.

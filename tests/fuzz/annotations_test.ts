@@ -87,6 +87,10 @@ function asksForNothing(name: string, value: unknown): boolean {
   if (ADDING.test(name)) return true;
   const text = String(value ?? "").trim();
   if (text === "" && !Array.isArray(value)) return !name.endsWith("-source-range");
+  // Neither Go nor nginx reads a switch, a number or a word with its line end.
+  if (/^\s*\n|\n\s*$/.test(String(value)) && !/source-range$|^backend-protocol$/.test(name)) {
+    return false;
+  }
   switch (name) {
     case "allowlist-source-range":
     case "whitelist-source-range":
@@ -97,7 +101,6 @@ function asksForNothing(name: string, value: unknown): boolean {
       return /^(false|off|f|0)$/i.test(text);
     case "backend-protocol":
       return text.toUpperCase() === "HTTP";
-    case "auth-type":
     case "auth-tls-verify-client":
     case "enable-global-auth":
     case "enable-modsecurity":

@@ -62,6 +62,7 @@ import {
 import { NO_GLOBALS } from "../../controller/translate/model/global_settings.ts";
 import { MAX_URL, placeOf } from "../../controller/translate/annotations/nginx/rows/auth_url.ts";
 import { parseTemplate } from "../../controller/translate/annotations/nginx/rows/template.ts";
+import { SIZE, trimmed } from "../../controller/translate/annotations/nginx/rows/value.ts";
 import { BY_NAME, NGINX_PREFIX, ROWS } from "../../controller/translate/annotations/nginx/table.ts";
 import { type Parser, textParser } from "./parser.ts";
 import type { Frame } from "./pumps.ts";
@@ -179,6 +180,12 @@ const TEXTS: Readonly<Record<string, TextReader>> = {
     ["", "{2}"],
   ],
   "shared/path/pattern_size.ts writtenOut": [MAX_ROUTE_PATH, writtenOut, ["(", "){2}"]],
+  "controller/translate/annotations/nginx/rows/value.ts trimmed": [
+    ANNOTATION_BYTES,
+    (text) => trimmed(text, SIZE),
+    ["\n", ""],
+    [" ", "\n"],
+  ],
   "controller/translate/ingress/path.ts readPathType": [
     PATH_BYTES,
     (text) => readPathType(text),

@@ -20,6 +20,7 @@ const REQUESTS = 6;
 /** On a host of regular expressions they are some, too. */
 const PLAIN = [
   ...[["/", "Prefix"], ["/", "ImplementationSpecific"], ["/foo", "Prefix"], ["/foo", "Exact"]],
+  ...[["/", "Exact"]],
   ...[["/Foo", "Prefix"], ["/FOO", "Exact"], ["/foo/", "Prefix"], ["/foo/", "Exact"]],
   ...[["/admin", "Prefix"], ["/Admin", "Exact"], ["/é", "Prefix"], ["/fo", "Prefix"]],
 ] as const;

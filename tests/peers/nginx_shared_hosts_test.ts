@@ -60,6 +60,71 @@ const HOSTS: Readonly<Record<string, SharedHost>> = {
     },
     statuses: { "/foo": 403, "/foo/x": 200 },
   },
+  "beside regular expressions, an Exact / takes nothing from a younger Prefix /": {
+    ingresses: {
+      home: open(["/", "Exact"]),
+      site: denied(["/", "Prefix"]),
+      regular: regex(open(["/api/(.*)", "ImplementationSpecific"])),
+    },
+    statuses: { "/": 403, "/secret": 403, "/api/x": 200 },
+  },
+  "beside regular expressions, an Exact / takes nothing": {
+    ingresses: {
+      home: open(["/", "Exact"]),
+      regular: regex(open(["/api/(.*)", "ImplementationSpecific"])),
+    },
+    statuses: { "/": 404, "/secret": 404, "/api/x": 200 },
+  },
+  "a path that no request reaches keeps its place from younger ones": {
+    ingresses: {
+      first: open(["/foo", "Prefix"]),
+      regular: regex(open(["/foo", "Prefix"], ["/foo/.*", "Prefix"])),
+      exact: denied(["/foo", "Exact"]),
+    },
+    statuses: { "/foo": 403, "/foo/x": 200 },
+  },
+  "a Prefix that is rewritten to itself asks for regular expressions": {
+    ingresses: {
+      admin: {
+        annotations: { ...denied().annotations, "rewrite-target": "/admin" },
+        paths: [["/admin", "Prefix"]],
+      },
+      site: open(["/", "Prefix"]),
+    },
+    statuses: {
+      "/admin": 403,
+      "/ADMIN": 403,
+      "/admin/x": 403,
+      "/ADMIN/x": 403,
+      "/adminx": 403,
+      "/": 200,
+    },
+  },
+  "use-regex with a blank, which Go cannot read, makes no regular expressions": {
+    ingresses: {
+      site: denied(["/", "Prefix"]),
+      health: open(["/health", "Exact"]),
+      regular: { annotations: { "use-regex": "true " }, paths: [["/api", "Prefix"]] },
+    },
+    statuses: { "/health": 200, "/healthz-private": 403, "/api/x": 200 },
+  },
+  ...Object.fromEntries([
+    // A | that stands outside of all groups, behind what looks like a class or a group.
+    ...[["/a[^](]|/b[^])]", "/bX"], ["/a\\\\(x|/b\\\\)", "/b)"], ["/a\\\\[x|/b\\\\]", "/b]"]],
+    // A quantifier whose character stands before what means nothing.
+    ...[["/secret(?#c)*", "/secre"], ["/secret\\E*", "/secre"], ["/secret\\Q\\E?", "/secre"]],
+    ...[["/secret(?#a)(?#b)?", "/secre"], ["/secret(?#c){0}", "/secre"]],
+  ].map(([path, request]): [string, SharedHost] => [
+    `the unsupported expression ${path} takes ${request}`,
+    {
+      ingresses: {
+        admin: regex(denied([path, "ImplementationSpecific"])),
+        site: open(["/", "Prefix"]),
+      },
+      // Behind a |, all requests may be meant.
+      statuses: { [request]: 403, ...(path.includes("|") ? {} : { "/": 200 }) },
+    },
+  ])),
 };
 
 Deno.test("of hosts that Ingresses share, each request gets what ingress-nginx responds", async (t) => {

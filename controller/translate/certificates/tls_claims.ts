@@ -10,7 +10,7 @@ import {
   type InlineCertificate,
   PAIR_REMEDY,
 } from "./certificate_source.ts";
-import { showElder } from "../../base/identity.ts";
+import { showElder } from "../model/source_order.ts";
 import { showSome } from "../../base/json.ts";
 import { isSameList } from "../../base/memo.ts";
 import { HOSTS_ANNOTATION } from "../hosts/namespace_facts.ts";
@@ -419,7 +419,7 @@ function reportTaken(
 ): void {
   const whose = other.owner === ingress
     ? "an entry before this one"
-    : showElder(other.owner.identity, ingress.identity);
+    : showElder(other.owner, ingress);
   report.error(field, {
     reason: "TlsHostConflict",
     message: `the certificate of ${host} is chosen by ${whose}, so this one is not used for it`,

@@ -249,7 +249,7 @@ export const TENANT_KEYS = {
   "allow-cross-namespace-resources": plain(
     BOOL,
     always("objects of another namespace are never used"),
-    "admits annotations that name objects of another namespace; true by default",
+    "admits annotations that name objects of another namespace; true by default, false in the last versions",
   ),
   "annotation-value-word-blocklist": guard(
     WORDS,

@@ -18,7 +18,7 @@ import {
 } from "../../base/problems.ts";
 import { compareText } from "../../base/text_order.ts";
 import { hostOfAuthUrl } from "../annotations/nginx/external.ts";
-import { correction, invalid } from "../annotations/nginx/rows/value.ts";
+import { correction, invalid, trimmed } from "../annotations/nginx/rows/value.ts";
 import {
   type ConfigMapName,
   type GlobalSettings,
@@ -52,7 +52,7 @@ const MAX_VALUE = 16_384;
 
 /** What one ConfigMap says; or all that is known of it. */
 interface Content {
-  /** Trimmed; null where a value is no text. */
+  /** Trimmed as their types say; null where a value is no text. */
   readonly texts: ReadonlyMap<string, string | null>;
   /** Keys that were not supported, and those that were not valid: their values were not kept. */
   readonly unsupported: readonly string[];
@@ -364,7 +364,7 @@ function isNamed(object: unknown, { namespace, name }: ConfigMapName): boolean {
 
 function contentOf(object: unknown): Content {
   const data = asObject(fieldOf(object, "data")) ?? {};
-  const texts = new Map(Object.entries(data).map(([name, value]) => [name, textOf(value)]));
+  const texts = new Map(Object.entries(data).map(([name, value]) => [name, textOf(name, value)]));
   return { texts, unsupported: [], invalid: [] };
 }
 
@@ -373,9 +373,9 @@ function contentOfKept({ values, unsupported, invalid }: GlobalConfig): Content 
 }
 
 /** YAML that was not quoted has booleans and numbers; the API has text alone. */
-function textOf(value: unknown): string | null {
+function textOf(name: string, value: unknown): string | null {
   if (value === null || value === undefined) return "";
-  if (typeof value === "string") return value.trim();
+  if (typeof value === "string") return trimmed(value, KEYS.get(name)?.value, true);
   return typeof value === "boolean" || typeof value === "number" ? String(value) : null;
 }
 

@@ -26,6 +26,12 @@ const CLOSES: readonly (readonly [key: string, value: unknown, closes: boolean])
   ["enable-modsecurity", "maybe", true],
   ["enable-modsecurity", { a: 1 }, true],
   ["enable-modsecurity", true, true],
+  ["enable-modsecurity", "false\n", true],
+  ["enable-modsecurity", " \n", false],
+  ["no-auth-locations", "/health, /status", false],
+  ["no-auth-locations", "/health\n", false],
+  ["no-auth-locations", "/hea lth", true],
+  ["block-cidrs", "10.0.0.0/8\n", false],
   ["block-cidrs", "10.0.0.0/8, 2001:db8::1", false],
   ["block-cidrs", "10.0.0.0/8, 10.0.0.0/33", true],
   ["block-cidrs", "10.0.0.1/8,", true],
@@ -345,5 +351,17 @@ Deno.test("another header with the client's address closes the paths where it wo
       "forwarded-for-header": "X-Client",
     });
     assert.notEqual(settings.closure, null);
+  }
+});
+
+Deno.test("a path of no-auth-locations with a line end exempts nothing, as in ingress-nginx", () => {
+  for (
+    const [value, paths] of [
+      ["/health\n", []],
+      ["/health , /status,\n/metrics", ["/health", "/status"]],
+      ["/a,\t/b,/c\r\n", ["/a"]],
+    ] as const
+  ) {
+    assert.deepEqual(read({ "no-auth-locations": value }).settings.noAuthLocations, paths);
   }
 });

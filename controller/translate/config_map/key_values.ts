@@ -1,5 +1,5 @@
 /**
- * Types of values that keys of the ConfigMap have, and no annotation. In: the trimmed text of a value.
+ * Types of values that keys of the ConfigMap have, and no annotation. In: the text of a value.
  * Out: what it means, or null for one that cannot be read.
  */
 import type { BlockedClients } from "../../../shared/snapshot/types.ts";
@@ -17,12 +17,22 @@ export const WORDS: Readonly<ValueType<readonly string[]>> = listOf(
   "words, separated by commas",
 );
 
-/** Prefixes of paths. */
-export const LOCATIONS: Readonly<ValueType<readonly string[]>> = listOf(
+const TRIMMED_LOCATIONS: Readonly<ValueType<readonly string[]>> = listOf(
   /^\/[^\s"'\\<>{}]*$/,
   ",",
   "absolute paths, separated by commas",
 );
+
+/** Prefixes of paths. Of what is around them only spaces are trimmed: one with a line end is no path's. */
+export const LOCATIONS: Readonly<ValueType<readonly string[]>> = {
+  ...TRIMMED_LOCATIONS,
+  trims: "none",
+  read: (text) => {
+    if (TRIMMED_LOCATIONS.read(text) === null) return null;
+    const parts = text.split(",").filter((part) => !/[^\S ]/.test(part));
+    return parts.map((part) => part.trim()).filter((part) => part !== "");
+  },
+};
 
 /** What a line of a header is compared with. */
 export type ClientPattern = NonNullable<BlockedClients["userAgents"]>[number];

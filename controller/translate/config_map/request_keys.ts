@@ -205,7 +205,7 @@ export const BACKEND_KEYS = {
   "proxy-redirect-to": plain(LINE, NOT_YET, "says to what"),
   "proxy-ssl-location-only": plain(
     BOOL,
-    NGINX_ONLY,
+    always("proxy-ssl-* hold for the paths of their Ingress, as with true"),
     "sets proxy-ssl-* in each location, not in the server",
   ),
   "load-balance": plain(

@@ -19,7 +19,7 @@ import { type PathReader, readPathEntry, reportShape, unreadPath } from "./path_
 import { recordProblems, type Report } from "../../base/problems.ts";
 import { readBackend } from "./backend.ts";
 import { HostPlaces, RegexPlaces } from "../model/route_place.ts";
-import { readAccessRefusals } from "../annotations/nginx/access.ts";
+import { readAccessRefusals, readCertificateRefusals } from "../annotations/nginx/access.ts";
 import { readBackendWish, readFallback } from "../annotations/nginx/backend_wish.ts";
 import {
   readAuthenticator,
@@ -44,6 +44,7 @@ import { hostFields } from "../model/host_field.ts";
 import { NO_WWW, wwwSettings } from "../model/other_name.ts";
 import {
   DEFAULT_BACKEND_FIELD,
+  type Refusal,
   type RuleModel,
   type Source,
   type TlsHost,
@@ -88,9 +89,16 @@ function readSpec(
   reportOwnAnnotations(annotations, report);
   const spec = fieldOf(object, "spec");
   const nginx = new NginxAnnotations(annotations, spec, BY_NAME, pool.texts, globals.defaults);
-  if (isCanary(nginx)) return canary(report);
+  const certificates = readCertificateRefusals(nginx, namespace);
+  if (isCanary(nginx)) {
+    // Of what holds for whole hosts, ingress-nginx reads this one of canaries too.
+    const ofHosts = [...readAllRefusals(nginx, globals), ...certificates]
+      .filter(({ name }) => name === "auth-tls-secret");
+    return canary(ofHosts, ofHosts.length === 0 ? [] : hostsOfRules(spec), report);
+  }
   const refusals = [
     ...readAllRefusals(nginx, globals),
+    ...certificates,
     ...[refuseAuthenticator(nginx, namespace), refuseGlobalAuth(nginx, profile)]
       .filter((refusal) => refusal !== null),
     ...readAccessRefusals(nginx, namespace),
@@ -152,6 +160,7 @@ function readSpec(
     defaultBackend,
     tls: Array.from(tls, (entry, i) => readTls(entry, `spec.tls[${i}]`, reading)),
     refusals,
+    closesHosts: [],
     protocolWish: readProtocolWish(nginx),
     settings,
     regex,
@@ -165,8 +174,12 @@ function readSpec(
   };
 }
 
-/** Nothing of it is read: as a route of its own it would take all of production's requests. */
-function canary(report: Report) {
+/**
+ * No path of it is read: as a route of its own it would take all of production's requests.
+ *
+ * @param refusals That hold for whole hosts, of canaries too.
+ */
+function canary(refusals: readonly Refusal[], closesHosts: readonly string[], report: Report) {
   report.warning(`metadata.annotations["${NGINX_PREFIX}canary"]`, {
     reason: "NginxAnnotation",
     message: "canaries are not supported, so the whole Ingress is left out",
@@ -176,11 +189,19 @@ function canary(report: Report) {
     ...{ rules: [], hasRules: true, defaultBackend: null, tls: [] },
     ...{ hosts: [], otherNames: [], wwwSettings: NO_WWW },
     ...{ takesAnyHost: false, sharesWith: [], isDying: false },
-    ...{ refusals: [], protocolWish: null, backendWish: null, settings: NO_SETTINGS },
+    ...{ refusals, closesHosts, protocolWish: null, backendWish: null, settings: NO_SETTINGS },
     ...{ fallback: null, authenticator: null, regex: null, accepted: null },
     noAuthLocations: [],
     ...{ closure: null, excess: null },
   };
+}
+
+/** Those that can be read. */
+function hostsOfRules(spec: unknown): readonly string[] {
+  return (asList(fieldOf(spec, "rules")) ?? []).flatMap((rule) => {
+    const reading = readRuleHost(fieldOf(rule, "host"));
+    return reading.ok ? reading.host : [];
+  });
 }
 
 function readRule(rule: unknown, field: string, reading: Reading): RuleModel {

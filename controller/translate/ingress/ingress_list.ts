@@ -3,7 +3,7 @@
  * has a name of its own, with the problems of reading them; the same list while they are the same.
  */
 import type { ObjectRef } from "../../../shared/problem.ts";
-import { addToIndex, compareAge, type Identity } from "../../base/identity.ts";
+import { addToIndex, type Identity } from "../../base/identity.ts";
 import { readIngress } from "./ingress.ts";
 import type { IngressObject } from "./ingress_object.ts";
 import { carryOver, differenceOf, isSameList, LastResult } from "../../base/memo.ts";
@@ -12,6 +12,7 @@ import { type ObjectProblem, type ProblemList, recordProblems } from "../../base
 import { SortedList } from "../../base/sorted_list.ts";
 import { RouteSettingsPool } from "../model/route_settings.ts";
 import type { Source, SourceList } from "../model/source.ts";
+import { compareSources } from "../model/source_order.ts";
 
 interface Ordered {
   readonly list: SourceList;
@@ -22,7 +23,7 @@ export class IngressReader {
   readonly #lastList = new LastResult<readonly IngressObject[], SourceList>();
   readonly #lastOrder = new LastResult<Ordered, SourceList>();
   readonly #settings = new RouteSettingsPool();
-  readonly #byAge = new SortedList<Source>((a, b) => compareAge(a.identity, b.identity));
+  readonly #byAge = new SortedList<Source>(compareSources);
   /** Of the last list; null where not each object has a model of its own. */
   #models: readonly Source[] | null = null;
   readonly #keys = new Set<string>();
@@ -111,7 +112,7 @@ export class IngressReader {
     problems: readonly ObjectProblem[],
     named: number,
   ): SourceList {
-    const faulty = [...this.#faulty].sort((a, b) => compareAge(a.identity, b.identity));
+    const faulty = [...this.#faulty].sort(compareSources);
     return {
       ingresses: this.#byAge.of(models),
       problems: [...problems, ...faulty.flatMap((model) => model.problems)],

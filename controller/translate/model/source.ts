@@ -45,6 +45,8 @@ export interface Source {
   readonly status: LastStatus;
   /** Annotations that close its paths, unless they are accepted. */
   readonly refusals: readonly Refusal[];
+  /** Hosts beside those of its rules that its refusals close where they hold for whole hosts. */
+  readonly closesHosts: readonly string[];
   /** What a Service must say for the paths to be served; null for anything. */
   readonly protocolWish: ProtocolWish | null;
   /** Of all of its routes that are not closed. */

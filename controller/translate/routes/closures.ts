@@ -99,7 +99,7 @@ export class Closures {
     const action = this.#reportClosed(ingress, refusal);
     if (!this.#ingresses.has(ingress)) this.#ingresses.set(ingress, action);
     if (!refusal.isHostWide) return;
-    for (const { host } of ingress.rules) {
+    for (const host of [...ingress.rules.map(({ host }) => host), ...ingress.closesHosts]) {
       if (host === null) continue;
       const key = hostKey(ingress, host);
       if (!this.#hosts.has(key)) {

@@ -62,8 +62,8 @@ export class HostIndex {
   }
 }
 
-/** The hosts of the rules and their other names, with repetitions. */
-export function hostsOf({ rules, otherNames }: Source): string[] {
-  const hosts = rules.flatMap(({ host }) => host ?? []);
+/** The hosts of the rules, their other names, and what else it closes; with repetitions. */
+export function hostsOf({ rules, otherNames, closesHosts }: Source): string[] {
+  const hosts = [...rules.flatMap(({ host }) => host ?? []), ...closesHosts];
   return otherNames.length === 0 ? hosts : [...hosts, ...otherNames.map(({ host }) => host)];
 }

@@ -2,8 +2,8 @@
  * What becomes of one path of an Ingress. In: the path, and what older ones have. Out: its routes, its
  * status, and a problem where it has none or not what is written.
  */
-import type { PathMatch } from "../../../shared/snapshot/types.ts";
-import { showElder } from "../../base/identity.ts";
+import type { PathMatch, ReplyAction } from "../../../shared/snapshot/types.ts";
+import { showElder } from "../model/source_order.ts";
 import type { ProblemList } from "../../base/problems.ts";
 import { ANY_HOST } from "../model/host.ts";
 import type { BackendRef } from "../model/backend_ref.ts";
@@ -11,7 +11,13 @@ import type { PathModel, Source, WrittenPath } from "../model/source.ts";
 import type { RoutePlace } from "../model/route_place.ts";
 import type { PathStatus } from "../model/status.ts";
 import type { Claim, RouteClaims } from "./route_claims.ts";
-import { type OwnedRegex, type RegexHost, type RegexHosts, regexOf } from "./regex_hosts.ts";
+import {
+  isBehindRest,
+  type OwnedRegex,
+  type RegexHost,
+  type RegexHosts,
+  regexOf,
+} from "./regex_hosts.ts";
 
 /** @param host Of the rule that has the path. */
 export function claimPath(
@@ -68,8 +74,16 @@ function claimRegex(
     return { field, routes: [], outcome: "taken" };
   }
   const first = firstOf(regexHost, place);
-  if (first !== null) {
-    reportUnreachable(ingress, field, place, first, problems);
+  const isBehind = isBehindRest(written);
+  if (first !== null || isBehind) {
+    // It is a path of that type and text all the same: no younger one is.
+    claims.keepWritten(host, written, {
+      route: place.route(UNUSED),
+      owner: ingress,
+      isServed: false,
+    });
+    if (isBehind) reportBehindRest(ingress, field, host, problems);
+    else if (first !== null) reportUnreachable(ingress, field, place, first, problems);
     return { field, routes: [], outcome: "unused" };
   }
   const fault = ofPath ?? rewrite?.fault ?? null;
@@ -78,6 +92,24 @@ function claimRegex(
   const claim = claims.claim(place, ingress, target, rewrite?.settings ?? settings ?? undefined);
   claims.keepWritten(host, written, claim);
   return place.status(claim.isServed);
+}
+
+/** No request gets it. */
+const UNUSED: ReplyAction = { kind: "reply", status: 404, reason: "no request reaches the path" };
+
+function reportBehindRest(
+  ingress: Source,
+  field: string,
+  host: string,
+  problems: ProblemList,
+): void {
+  problems.about(ingress.identity.ref).warning(`${field}.path`, {
+    reason: "PathUnreachable",
+    message:
+      `no request reaches Exact / of ${showHost(host)}: its paths are regular expressions, ` +
+      "and what none of them takes is up to the Prefix /, or else the default backend",
+    remedy: "Write Prefix, which takes all requests that no longer path takes",
+  });
 }
 
 /** The path that takes the very same requests as a place and comes first; null where it is this one. */
@@ -162,7 +194,7 @@ function reportTaken(
   }
   report.error(field, {
     reason: "PathConflict",
-    message: `${match} belongs to ${showElder(owner.identity, ingress.identity)}`,
+    message: `${match} belongs to ${showElder(owner, ingress)}`,
     remedy: "Use another host or path, or remove it from one of the two",
   });
 }

@@ -6,10 +6,10 @@
  *
  * https://kubernetes.github.io/ingress-nginx/user-guide/ingress-path-matching/
  */
-import { isRegex } from "../annotations/nginx/rewrite.ts";
+import { asksForRegex, isRegex } from "../annotations/nginx/rewrite.ts";
 import type { Ownership } from "../hosts/ownership.ts";
 import type { RegexPath, RegexPlace, RoutePlace } from "../model/route_place.ts";
-import type { RegexWish, Source, WrittenPath } from "../model/source.ts";
+import type { PathModel, RegexWish, Source, WrittenPath } from "../model/source.ts";
 import { writtenKey } from "./route_claims.ts";
 import { compareRoutes } from "./route_order.ts";
 
@@ -34,28 +34,53 @@ export function regexHosts(ingresses: readonly Source[], ownership: Ownership): 
   const candidates = new Set(
     wishing.flatMap(({ rules }) => rules.flatMap(({ host }) => host ?? [])),
   );
+  const all = firstPaths(ingresses, candidates, ownership);
   const found = new Set<string>();
   const exact = new Map<string, Set<string>>();
-  const taken = new Set<string>();
-  for (const { rules, regex, identity } of ingresses) {
-    for (const { host, paths } of rules) {
-      if (host === null || !candidates.has(host)) continue;
-      if (ownership.standing(host, identity.ref.namespace) === "refused") continue;
-      for (const { written } of paths) {
-        if (written === null) continue;
-        const key = writtenKey(host, written);
-        if (taken.has(key)) continue;
-        taken.add(key);
-        if (written.type === "Exact") setOf(exact, host).add(written.path);
-        if (isRegex(written, regex)) found.add(host);
-      }
-    }
+  for (const { owner, host, path: { written } } of all) {
+    if (written === null) continue;
+    if (written.type === "Exact") setOf(exact, host).add(written.path);
+    if (asksForRegex(written, owner.regex)) found.add(host);
   }
   const hosts = new Map(
     Array.from(found, (host) => [host, { exact: setOf(exact, host), first: new Map() }] as const),
   );
-  if (hosts.size > 0) addFirst(hosts, ingresses, ownership);
+  if (hosts.size > 0) addFirst(hosts, all);
   return hosts;
+}
+
+interface OwnedPath {
+  readonly owner: Source;
+  readonly host: string;
+  readonly path: PathModel;
+}
+
+/**
+ * The paths of some hosts that no other has, with the same type: as they are claimed, those of a host's
+ * guests last.
+ */
+function firstPaths(
+  ingresses: readonly Source[],
+  hosts: ReadonlySet<string>,
+  ownership: Ownership,
+): readonly OwnedPath[] {
+  const own: OwnedPath[] = [];
+  const guests: OwnedPath[] = [];
+  for (const owner of ingresses) {
+    for (const { host, paths } of owner.rules) {
+      if (host === null || !hosts.has(host)) continue;
+      const standing = ownership.standing(host, owner.identity.ref.namespace);
+      if (standing === "refused") continue;
+      const list = standing === "guest" ? guests : own;
+      for (const path of paths) list.push({ owner, host, path });
+    }
+  }
+  const taken = new Set<string>();
+  return [...own, ...guests].filter(({ host, path: { written } }) => {
+    if (written === null) return true;
+    const key = writtenKey(host, written);
+    return taken.size < taken.add(key).size;
+  });
 }
 
 function addFirst(
@@ -63,30 +88,32 @@ function addFirst(
     string,
     { readonly exact: ReadonlySet<string>; first: Map<string, OwnedRegex> }
   >,
-  ingresses: readonly Source[],
-  ownership: Ownership,
+  paths: readonly OwnedPath[],
 ): void {
-  for (const owner of ingresses) {
-    for (const { host, paths } of owner.rules) {
-      const regexHost = host === null ? undefined : hosts.get(host);
-      if (host === null || regexHost === undefined) continue;
-      if (ownership.standing(host, owner.identity.ref.namespace) === "refused") continue;
-      const { exact, first } = regexHost;
-      for (const { field, written, place } of paths) {
-        const regex = written !== null
-          ? owner.regexPlaces.of(host, regexOf(written, owner.regex, exact), field, owner.identity)
-          : place?.match.type === "Regex"
-          ? published(place)
-          : null;
-        if (regex === null) continue;
-        const { value } = regex.place.match;
-        const other = first.get(value);
-        if (other === undefined || precedes(regex.place, other.place)) {
-          first.set(value, { ...regex, owner });
-        }
-      }
+  for (const { owner, host, path: { field, written, place } } of paths) {
+    const regexHost = hosts.get(host);
+    if (regexHost === undefined || (written !== null && isBehindRest(written))) continue;
+    const { exact, first } = regexHost;
+    const regex = written !== null
+      ? owner.regexPlaces.of(host, regexOf(written, owner.regex, exact), field, owner.identity)
+      : place?.match.type === "Regex"
+      ? published(place)
+      : null;
+    if (regex === null) continue;
+    const { value } = regex.place.match;
+    const other = first.get(value);
+    if (other === undefined || precedes(regex.place, other.place)) {
+      first.set(value, { ...regex, owner });
     }
   }
+}
+
+/**
+ * Whether what no other path takes comes before it. Each host of ingress-nginx begins with the location of
+ * `/`, the default backend's, in the place of which a Prefix comes, whatever its age.
+ */
+export function isBehindRest({ path, type }: WrittenPath): boolean {
+  return type === "Exact" && path === "/";
 }
 
 /** What was published is a regular expression already. */

@@ -10,7 +10,7 @@ import { formatObject } from "../../../shared/problem.ts";
 import type { Action, HostSettings, PathMatch, Route } from "../../../shared/snapshot/types.ts";
 import type { BackendResolver } from "../backends/backend.ts";
 import { Closures, type RefusalOptions } from "./closures.ts";
-import { showElder } from "../../base/identity.ts";
+import { showElder } from "../model/source_order.ts";
 import { DEFAULT_BACKEND_FIELD, type RuleModel, type Source } from "../model/source.ts";
 import type { Ownership } from "../hosts/ownership.ts";
 import type { ProblemList } from "../../base/problems.ts";
@@ -294,9 +294,7 @@ function refuseDefault(
 ): PathStatus {
   problems.about(ingress.identity.ref).error(DEFAULT_BACKEND_FIELD, {
     reason: "DefaultBackendConflict",
-    message: `requests that match no rule belong to ${
-      showElder(chosen.identity, ingress.identity)
-    }`,
+    message: `requests that match no rule belong to ${showElder(chosen, ingress)}`,
     remedy: "Remove one of the two, or add rules to this one",
   });
   return defaultStatus([], "taken");

@@ -11,7 +11,7 @@ import type { Refusal } from "../../model/source.ts";
 import type { NginxAnnotations } from "./nginx_annotations.ts";
 import { fieldOfAnnotation } from "./refusals.ts";
 import { ACCESS, admitAll } from "./rows/access.ts";
-import { BASIC_AUTHENTICATION } from "./rows/authentication.ts";
+import { BASIC_AUTHENTICATION, CLIENT_CERTIFICATES } from "./rows/authentication.ts";
 import { isOff } from "./table.ts";
 
 /** @param namespace Of the Ingress. */
@@ -80,6 +80,30 @@ export function readAccessRefusals(
     ];
   }
   return [];
+}
+
+/**
+ * Of client certificates that are turned off: ingress-nginx refuses a Secret of another namespace first.
+ *
+ * @param namespace Of the Ingress.
+ */
+export function readCertificateRefusals(
+  annotations: NginxAnnotations,
+  namespace: string,
+): readonly Refusal[] {
+  const name = "auth-tls-secret";
+  const secret = annotations.valueOf(CLIENT_CERTIFICATES, name);
+  if (secret === null || (secret.namespace ?? namespace) === namespace) return [];
+  const text = annotations.textOf(name);
+  if (!annotations.isHarmless(CLIENT_CERTIFICATES[name], text)) return [];
+  return [{
+    ...refusal(
+      name,
+      `names a Secret of namespace ${secret.namespace}, and not of the Ingress's own`,
+      "Remove the annotation, as auth-tls-verify-client turns it off",
+    ),
+    isHostWide: true,
+  }];
 }
 
 function refusal(name: string, fault: string, remedy: string): Refusal {

@@ -42,21 +42,25 @@ function broader(path: string): string {
 export function startOf(path: string): string {
   if (hasAlternatives(path)) return "";
   const [start] = /^[\w/~%&=:@!,;'-]*/.exec(path.slice(0, MAX_START))!;
-  const next = path[start.length] ?? "";
+  const isQuantified = QUANTIFIER.test(path.slice(start.length));
   // Of either form of a path: what a decoded one has no escapes for is left out here.
-  return /^[^%]*/.exec("*?{".includes(next) ? start.slice(0, -1) : start)![0];
+  return /^[^%]*/.exec(isQuantified ? start.slice(0, -1) : start)![0];
 }
+
+/** What may allow none of the character before it; a comment, `\E` and `\Q\E` may stand between. */
+const QUANTIFIER = /^(?:[*?{]|\(\?#|\\[EQ])/;
 
 /** Of the start of a path that is too long as a whole. */
 const MAX_START = 64;
 
 /**
  * One piece of an expression, as PCRE takes it to pieces: an escape, a class, how a group begins or ends,
- * options, or another character. Pieces that hide what is in them are none: `\Q`, `\c`, comments, `]` and
- * classes of their own within a class.
+ * options, or another character. Pieces that hide what is in them are none: `\Q`, `\c`, comments, classes
+ * that begin with `]`, and classes of their own within a class. Nor is `\\`, of which nginx makes one
+ * backslash where ingress-nginx does not write it as two.
  */
 const PIECE =
-  /\\[^cQ]|\[\^?(?:\\[^cQ]|[^\\[\]])+\]|\(\?(?:[:=!>|]|<[=!]|P?<\w+>|'\w+'|[imsnJU^-]+[:)])|\((?![?*])|[^\\[(]/suy;
+  /\\[^cQ\\]|\[(?!\^?\])\^?(?:\\[^cQ\\]|[^\\[\]])+\]|\(\?(?:[:=!>|]|<[=!]|P?<\w+>|'\w+'|[imsnJU^-]+[:)])|\((?![?*])|[^\\[(]/suy;
 
 /** Whether a `|` stands outside of all groups; true where that cannot be told. */
 function hasAlternatives(path: string): boolean {

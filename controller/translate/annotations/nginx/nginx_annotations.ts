@@ -6,6 +6,7 @@ import { asObject, isAbsent } from "../../../base/json.ts";
 import { TextMemo } from "../../../base/text_memo.ts";
 import { NO_DEFAULTS } from "../../model/global_settings.ts";
 import type { Group, Row, Surroundings } from "./rows/row.ts";
+import { trimmed, type ValueType } from "./rows/value.ts";
 import { BY_NAME, isOff, type NamedRow, NGINX_PREFIX } from "./table.ts";
 
 /** One annotation as it is written. */
@@ -14,7 +15,7 @@ export interface WrittenAnnotation {
   readonly name: string;
   /** Null for a name that ingress-nginx does not have. */
   readonly row: Row | null;
-  /** Trimmed; null where it is not text. */
+  /** Trimmed as its type says; null where it is not text. */
   readonly text: string | null;
   /** The annotation that counts in place of this alias; null where this one counts. */
   readonly replacedBy: string | null;
@@ -49,7 +50,10 @@ export class NginxAnnotations {
     const object = asObject(annotations) ?? {};
     const names = Object.keys(object).filter((name) => name.startsWith(NGINX_PREFIX)).sort();
     this.#texts = new Map(
-      names.map((name) => [name.slice(NGINX_PREFIX.length), textOf(object[name])]),
+      names.map((full) => {
+        const name = full.slice(NGINX_PREFIX.length);
+        return [name, textOf(object[full], table.get(name)?.row.value)];
+      }),
     );
     this.written = [...this.#texts].map(([name, text]) => this.#written(name, text));
     this.#surroundings = { textOf: (name) => this.textOf(name), spec };
@@ -110,8 +114,8 @@ export class NginxAnnotations {
 }
 
 /** YAML that was not quoted has booleans and numbers; the API has text alone. */
-function textOf(value: unknown): string | null {
+function textOf(value: unknown, type: ValueType<unknown> | undefined): string | null {
   if (isAbsent(value)) return "";
-  if (typeof value === "string") return value.trim();
+  if (typeof value === "string") return trimmed(value, type);
   return typeof value === "boolean" || typeof value === "number" ? String(value) : null;
 }

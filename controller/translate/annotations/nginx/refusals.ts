@@ -97,8 +97,8 @@ const WISHES = {
 /** Whether an Ingress is a canary: another one's alternative, never a route of its own. */
 export function isCanary(annotations: NginxAnnotations): boolean {
   const text = annotations.textOf("canary");
-  // ingress-nginx reads "tRUE" as false; such an Ingress would compete with production's.
-  return text !== null && (CANARY.canary.value.read(text.toLowerCase()) ?? false);
+  // ingress-nginx reads "tRUE" and "true " as false; such an Ingress would compete with production's.
+  return text !== null && (CANARY.canary.value.read(text.trim().toLowerCase()) ?? false);
 }
 
 /** The answer of a closed path. The reason is for `explain`; clients see the status alone. */

@@ -54,6 +54,43 @@ const CASES: readonly (readonly [what: string, values: Values, closes: readonly 
     "denylist-source-range",
   ]],
   ["a boolean that Go cannot read", { "enable-modsecurity": "yes" }, ["enable-modsecurity"]],
+  ...["off", "false", "0"].map((value) =>
+    ["an invalid type of authentication", { "auth-type": value }, ["auth-type"]] as const
+  ),
+  ["an invalid type of Secret", {
+    ...{ "auth-type": "basic", "auth-secret": "users" },
+    "auth-secret-type": "off",
+  }, ["auth-secret-type"]],
+  ["an invalid method", { "auth-url": "https://auth.example.com/", "auth-method": "false" }, [
+    "auth-method",
+  ]],
+  ["a boolean with a blank, which Go cannot read", { "enable-modsecurity": "false " }, [
+    "enable-modsecurity",
+  ]],
+  ["a boolean of a YAML block", { "ssl-passthrough": "false\n" }, ["ssl-passthrough"]],
+  ["a switch of nothing but blanks", { "enable-modsecurity": " \n" }, []],
+  ["a number with a blank", { "limit-rps": " 0" }, ["limit-rps"]],
+  ["a word with blanks, which are trimmed", { "satisfy": " any ", "proxy-body-size": "8m " }, []],
+  ["a word of a YAML block", { "satisfy": "any\n", "proxy-body-size": "off\n" }, [
+    "proxy-body-size",
+    "satisfy",
+  ]],
+  ["a login that a YAML block seems to turn off", { "enable-global-auth": "false\n" }, [
+    "enable-global-auth",
+  ]],
+  ["a login that a blank keeps on", { "enable-global-auth": " FALSE" }, ["enable-global-auth"]],
+  ["client certificates that no word turns off", {
+    "auth-tls-secret": "default/ca",
+    "auth-tls-verify-client": "OFF",
+  }, ["auth-tls-secret"]],
+  ["client certificates that a YAML block keeps on", {
+    "auth-tls-secret": "default/ca",
+    "auth-tls-verify-client": "off\n",
+  }, ["auth-tls-secret", "auth-tls-verify-client"]],
+  ["a redirect that a YAML block keeps on", { "ssl-redirect": "false\n" }, ["ssl-redirect"]],
+  ["a list of networks of a YAML block", { "allowlist-source-range": "10.0.0.0/8,\n::1\n" }, []],
+  ["a protocol of a YAML block", { "backend-protocol": "HTTPS\n" }, []],
+  ["regular expressions with a blank", { "use-regex": "true " }, []],
   ["a boolean without quotes", { "enable-modsecurity": false, "ssl-passthrough": true }, [
     "ssl-passthrough",
   ]],
@@ -113,7 +150,7 @@ Deno.test("a backend-protocol that is none is not valid, whatever the Service", 
 });
 
 Deno.test("a value is read by its row, and an alias where the newer name is missing", () => {
-  const read = annotationsOf({ "limit-rps": " 5 ", "limit-whitelist": "::1", "limit-rpm": "x" });
+  const read = annotationsOf({ "limit-rps": "5", "limit-whitelist": " ::1 ", "limit-rpm": "x" });
   const rate: number | null = read.valueOf(LIMITS, "limit-rps");
   const exempt: readonly string[] | null = read.valueOf(LIMITS, "limit-allowlist");
   assert.deepEqual([rate, exempt, read.valueOf(LIMITS, "limit-rpm")], [5, ["::1/128"], null]);

@@ -46,6 +46,16 @@ export function isRegex({ path }: WrittenPath, regex: RegexWish | null): boolean
 }
 
 /**
+ * Whether a path makes all of its host regular expressions: also a Prefix whose `rewrite-target` is the path
+ * itself, as the location for what is below it has a slash more.
+ */
+export function asksForRegex(written: WrittenPath, regex: RegexWish | null): boolean {
+  const { path, type } = written;
+  return isRegex(written, regex) ||
+    (regex?.target === path && type === "Prefix" && !path.endsWith("/"));
+}
+
+/**
  * The rewrite of requests for one path, which is a regular expression.
  * @param memo Of expressions that were read before.
  */

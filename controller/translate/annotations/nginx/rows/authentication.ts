@@ -1,18 +1,23 @@
 /** Annotations about basic authentication, and about external authentication by a subrequest. */
 import { AUTH_URL, CACHE_TIMES, COPIED_HEADERS, REQUEST_TEXT, SIGNIN_URL } from "./auth_url.ts";
 import { always, differs, type Group, HONOURED, NOT_YET, row } from "./row.ts";
-import { BOOL, int, LINE, objectName, oneOf, SECONDS, text } from "./value.ts";
+import { BOOL, int, LINE, objectName, oneOf, SECONDS, text, type ValueType } from "./value.ts";
 
 const BASIC = { scope: "path", invalid: "close", protects: true, verdict: HONOURED } as const;
 const BESIDE_TYPE = { ...BASIC, beside: ["auth-type", "auth-secret"] } as const;
 const EXTERNAL = { scope: "path", invalid: "close", protects: true } as const;
 const BESIDE_URL = { ...EXTERNAL, beside: ["auth-url"] } as const;
 
+/** One of some words, of which none turns it off: any other closes the paths in ingress-nginx. */
+function word<const T extends string>(words: readonly T[]): ValueType<T> {
+  return { ...oneOf(words), hasOff: false };
+}
+
 export const BASIC_AUTHENTICATION = {
   "auth-type": row({
     ...BASIC,
     risk: "Low",
-    value: oneOf(["basic"]),
+    value: word(["basic"]),
     verdict: differs(
       '"digest" is not supported, so its paths answer 503; a value must be the whole word',
     ),
@@ -33,11 +38,13 @@ export const BASIC_AUTHENTICATION = {
   "auth-secret-type": row({
     ...BESIDE_TYPE,
     risk: "Low",
-    value: oneOf(["auth-file", "auth-map"]),
+    value: word(["auth-file", "auth-map"]),
     does: "says whether the Secret has one htpasswd file in the key auth, or a key for each user",
   }),
   "auth-realm": row({
     ...BESIDE_TYPE,
+    verdict: differs('"off" is a realm, and does not turn the login off as it does in nginx'),
+    isSame: (realm) => realm !== "off",
     risk: "Medium",
     value: text(/^[-\w.~/: ]+$/, "letters, digits, blanks and -._~/:"),
     does: "sets the realm that browsers show",
@@ -62,7 +69,7 @@ export const EXTERNAL_AUTHENTICATION = {
     ...BESIDE_URL,
     verdict: HONOURED,
     risk: "Low",
-    value: oneOf(
+    value: word(
       ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"],
     ),
     does: "sets the method of the subrequest",
@@ -176,7 +183,8 @@ export const CLIENT_CERTIFICATES = {
     risk: "Medium",
     value: objectName("Secret", { needsNamespace: true }),
     does: "requires a client certificate of the CAs in this Secret",
-    isHarmless: (_, { textOf }) => textOf("auth-tls-verify-client")?.toLowerCase() === "off",
+    // Any other text, OFF too, leaves it at "on" in ingress-nginx.
+    isHarmless: (_, { textOf }) => textOf("auth-tls-verify-client") === "off",
   }),
   "auth-tls-verify-client": row({
     ...CERTIFICATE,

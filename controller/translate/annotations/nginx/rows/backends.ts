@@ -83,6 +83,9 @@ export const BACKENDS = {
 
 /** Of an Ingress; without it they count, too, unlike in ingress-nginx. */
 const BESIDE_SECRET = "it also has an effect without proxy-ssl-secret";
+const OF_HOST =
+  "it holds for the paths of its Ingress alone, in ingress-nginx also for others of the host " +
+  "unless its ConfigMap has proxy-ssl-location-only";
 const OWN = "annotations pingress.io/upstream-tls-… of the Service take precedence";
 
 export const BACKEND_TLS = {
@@ -90,7 +93,7 @@ export const BACKEND_TLS = {
     ...SECURE,
     risk: "Medium",
     value: objectName("Secret", { needsNamespace: true }),
-    verdict: differs(OWN),
+    verdict: differs(`${OWN}; ${OF_HOST}`),
     does:
       "names the Secret with CAs and client certificate for the backend; a Secret that is missing, " +
       "or of another namespace, closes the paths, also for plain-text backends",

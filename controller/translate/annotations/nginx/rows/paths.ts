@@ -13,7 +13,7 @@ export const PATHS = {
     scope: "host",
     value: REWRITE_TARGET,
     verdict: differs(
-      "requests whose new path has dot segments get 400, a Prefix that equals the target is not rewritten, and outside of the profile nginx paths and groups have their escapes",
+      "requests whose new path has dot segments get 400, a Prefix that equals the target is not rewritten, a group that PCRE repeats without text, as in (|a)?(.*), may have another text, and outside of the profile nginx paths and groups have their escapes",
     ),
     invalid: "close",
     does:
@@ -36,7 +36,7 @@ export const PATHS = {
     scope: "host",
     value: listOf(/^[-\w.~^$[\](){}*+?|\\]+$/, ",", "hosts, separated by commas"),
     verdict: differs(
-      "regular expressions are left out, of several hosts of an Ingress the first by name has the aliases, and HTTPS to an alias needs a TLS entry that lists it",
+      "regular expressions are left out, a wildcard takes one label, of several hosts of an Ingress the first by name has the aliases, and HTTPS to an alias needs a TLS entry that lists it",
     ),
     does: "adds names to the host, for the paths of all Ingresses",
   }),

@@ -38,7 +38,7 @@ export interface Row<T = unknown> {
 
 /** What else one Ingress says. */
 export interface Surroundings {
-  /** The text of another annotation, trimmed; null where it is missing, or not text. */
+  /** The text of another annotation, trimmed as its type says; null where it is missing, or not text. */
   readonly textOf: (name: string) => string | null;
   readonly spec: unknown;
 }

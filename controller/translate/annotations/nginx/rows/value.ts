@@ -1,5 +1,5 @@
 /**
- * Types of the values of annotations. In: the trimmed text of a value. Out: what it means, or null for
+ * Types of the values of annotations. In: the text of a value, trimmed as its type says. Out: what it means, or null for
  * one that ingress-nginx would not accept either.
  *
  * https://kubernetes.github.io/ingress-nginx/user-guide/nginx-configuration/annotations/
@@ -13,10 +13,24 @@ export interface ValueType<T> {
   readonly what: string;
   /** The meaning of a text that is not empty; null for one that has none. */
   readonly read: (text: string) => T | null;
+  /**
+   * The blanks around a value that ingress-nginx drops before it reads it: none, or of an annotation those
+   * of each line, not the line ends; missing for all.
+   */
+  readonly trims?: "none" | "lines";
   /** Whether `false`, `off` and `0` turn the feature off, as an empty value does. */
   readonly hasOff: boolean;
   /** The kind of the object that a value names; null for values that name none. */
   readonly refersTo: ReferencedKind | null;
+}
+
+/** The text that a type reads; of a ConfigMap, in which no lines are trimmed, all of it or none is. */
+export function trimmed(text: string, type: ValueType<unknown> | undefined, isKey = false): string {
+  const all = text.trim();
+  // Nothing but blanks asks for nothing.
+  if (all.length === text.length || all === "" || type?.trims === undefined) return all;
+  if (type.trims === "none" || isKey) return text;
+  return text.split("\n").map((line) => line.trim()).join("\n");
 }
 
 /** What is wrong with a value that cannot be read; follows the name of an annotation or a key. */
@@ -43,7 +57,9 @@ const MAX_TEXT = 4096;
 /** An access list of that size compiles in some milliseconds. */
 const MAX_NETWORKS = 10_000;
 
-const SWITCH = { hasOff: true, refersTo: null } as const;
+const SWITCH = { hasOff: true, refersTo: null, trims: "lines" } as const;
+/** Read by Go's strconv. */
+const EXACT = { ...SWITCH, trims: "none" } as const;
 const PLAIN = { hasOff: false, refersTo: null } as const;
 
 const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
@@ -53,7 +69,7 @@ const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
 
 /** As Go's strconv.ParseBool. */
 export const BOOL: ValueType<boolean> = {
-  ...SWITCH,
+  ...EXACT,
   what: '"true" or "false"',
   read: (text) => BOOLEANS.get(text) ?? null,
 };
@@ -68,7 +84,7 @@ export const ON_OFF: ValueType<boolean> = {
 export function int(min: number, max = 2 ** 31 - 1): ValueType<number> {
   const range = max === 2 ** 31 - 1 ? `of at least ${min}` : `from ${min} to ${max}`;
   return {
-    ...SWITCH,
+    ...EXACT,
     what: `integer ${range}`,
     read: (text) => {
       const number = /^[+-]?\d{1,10}$/.test(text) ? Number(text) : NaN;
@@ -136,8 +152,11 @@ export function oneOf<const T extends string>(
   words: readonly T[],
   { ignoreCase = false } = {},
 ): ValueType<T> {
+  const { trims, ...rest } = SWITCH;
   return {
-    ...SWITCH,
+    ...rest,
+    // What is read in any case is trimmed there, too.
+    ...(ignoreCase ? {} : { trims }),
     what: alternatives(words.map((word) => `"${word}"`)),
     read: (text) => {
       const found = ignoreCase && text.length <= MAX_TEXT ? text.toUpperCase() : text;
@@ -219,7 +238,7 @@ export const REDIRECT_PATH: Readonly<ValueType<string>> = text(
 /** Of the codes that ingress-nginx accepts those with which nginx sends a Location. */
 export function redirectCode<const T extends number>(codes: readonly T[]): ValueType<T> {
   return {
-    ...SWITCH,
+    ...EXACT,
     what: `one of ${codes.join(", ")}`,
     read: (value) => codes.find((code) => String(code) === value) ?? null,
   };
