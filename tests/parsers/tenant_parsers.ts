@@ -335,6 +335,7 @@ export const TENANT_PARSERS: readonly Parser[] = [
       "controller/base/text_memo.ts TextMemo.of",
       "controller/translate/annotations/nginx/access.ts readAccess",
       "controller/translate/annotations/nginx/access.ts readAccessRefusals",
+      "controller/translate/annotations/nginx/access.ts readCertificateRefusals",
       "controller/translate/annotations/nginx/annotations.ts reportNginxAnnotations",
       "controller/translate/annotations/nginx/annotations.ts reportWrongPrefixes",
       "controller/translate/annotations/nginx/backend_wish.ts readBackendWish",
