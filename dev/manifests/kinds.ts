@@ -22,7 +22,7 @@ export const GATEWAY_VERSIONS: Readonly<Record<string, readonly string[]>> = {
   Gateway: [`${GATEWAY_API}/v1`, `${GATEWAY_API}/v1beta1`],
   HTTPRoute: [`${GATEWAY_API}/v1`, `${GATEWAY_API}/v1beta1`],
   ReferenceGrant: [`${GATEWAY_API}/v1`, `${GATEWAY_API}/v1beta1`],
-  BackendTLSPolicy: ["v1", "v1alpha3", "v1alpha2"].map((each) => `${GATEWAY_API}/${each}`),
+  BackendTLSPolicy: [`${GATEWAY_API}/v1`, `${GATEWAY_API}/v1alpha3`],
   ListenerSet: [`${GATEWAY_API}/v1`],
 };
 
