@@ -58,11 +58,7 @@ export async function openCluster(
       message: `Deno was started without a permission that a cluster needs; add ${missing}`,
     };
   }
-  const worker = new Worker(new URL("./thread.ts", import.meta.url), {
-    type: "module",
-    name: "cluster",
-    deno: { permissions: rights },
-  });
+  const worker = startThread(rights);
   dropRights(["net"]);
   const { context, namespace, server } = reach;
   const thread = new ThreadedCluster(worker, {
@@ -73,6 +69,14 @@ export async function openCluster(
   if (complaint === null) return { ok: true, cluster: thread };
   thread.close();
   return { ok: false, message: complaint };
+}
+
+function startThread(rights: Rights): Worker {
+  return new Worker(new URL("./thread.ts", import.meta.url), {
+    type: "module",
+    name: "cluster",
+    deno: { permissions: rights },
+  });
 }
 
 /** Of the thread that reads: one server, the credentials, and its own code. */
@@ -124,6 +128,11 @@ export interface Cluster extends ClusterFacts {
   close(): void;
 }
 
+type KubeconfigSource = Extract<ToClusterThread, { kind: "open" }>["source"];
+
+/** Of a thread that only says what is wrong with a kubeconfig. */
+const NOWHERE: ClusterFacts = { context: null, namespace: "", server: "", timeout: 0 };
+
 type Settle = (result: ApiResult<unknown>) => void;
 
 class ThreadedCluster implements Cluster {
@@ -156,7 +165,7 @@ class ThreadedCluster implements Cluster {
   }
 
   /** Null, or why the credentials cannot be used. */
-  open(source: Extract<ToClusterThread, { kind: "open" }>["source"]): Promise<string | null> {
+  open(source: KubeconfigSource): Promise<string | null> {
     this.#post({ kind: "open", source });
     return this.#opening.promise;
   }
@@ -249,14 +258,11 @@ class ThreadedCluster implements Cluster {
   }
 }
 
-async function complaintAbout(
-  source: {
-    readonly kind: "kubeconfig";
-    readonly file: string;
-    readonly context: string | null;
-  },
-): Promise<string> {
-  const { loadCredentials } = await import("../../controller/kube/credentials.ts");
-  const reading = loadCredentials(source);
-  return reading.ok ? "The kubeconfig has changed while it was read; start again" : reading.message;
+/** By a thread too, which may read files alone: this one never loads the client of the API server. */
+async function complaintAbout(source: KubeconfigSource): Promise<string> {
+  const worker = startThread({ ...NO_RIGHTS, read: true });
+  const thread = new ThreadedCluster(worker, NOWHERE);
+  const complaint = await thread.open(source);
+  thread.close();
+  return complaint ?? "The kubeconfig has changed while it was read; start again";
 }
