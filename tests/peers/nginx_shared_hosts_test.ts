@@ -83,6 +83,13 @@ const HOSTS: Readonly<Record<string, SharedHost>> = {
     },
     statuses: { "/foo": 403, "/foo/x": 200 },
   },
+  "a path with empty or dot segments takes no request": {
+    ingresses: {
+      site: denied(["/", "Prefix"]),
+      dots: open(["/a/../c", "Prefix"], ["/x/./y", "Exact"], ["/a//b", "Prefix"]),
+    },
+    statuses: { "/c": 403, "/a/../c": 403, "/x/y": 403, "/a/b": 403, "/a//b": 403 },
+  },
   "a Prefix that is rewritten to itself asks for regular expressions": {
     ingresses: {
       admin: {

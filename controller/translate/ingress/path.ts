@@ -25,12 +25,21 @@ export function readPathType(value: unknown): PathType | null {
   return value === "ImplementationSpecific" ? "Prefix" : null;
 }
 
+/** In no path of a request, once nginx has merged slashes and resolved dots. */
+const UNREACHABLE = /\/\/|\/\.{1,2}(?:\/|$)/;
+
 /** In the profile nginx the text is what a decoded path must have: in it, a percent sign is one. */
 export function readPath(value: unknown, type: PathType, profile: Profile): PathReading {
   if (typeof value !== "string") {
     return { ok: false, reason: `is ${describe(value)} where text is meant` };
   }
   const isDecoded = profile === "nginx";
+  if (isDecoded && UNREACHABLE.test(value)) {
+    return {
+      ok: false,
+      reason: 'has an empty segment, "." or "..", which no normalised path of a request has',
+    };
+  }
   const text = isDecoded ? escaped(value) : value;
   const path = readRoutePath(type, text);
   if (!path.ok) return path;
