@@ -102,7 +102,7 @@ clusterTest("deploy changes nothing if the API server rejects a part", async (cl
   equal(lost?.code, 1);
   match(
     lost!.stderr,
-    /context "nowhere" does not exist\nName a cluster by --kubeconfig or --context/,
+    /cannot locate context nowhere\nName a cluster by --kubeconfig or --context/,
   );
 });
 

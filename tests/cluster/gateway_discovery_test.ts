@@ -356,7 +356,7 @@ clusterTest("CRDs are known by their bundle, if they may be read", async (cluste
 
 clusterTest("kinds with unknown versions only are not watched", async (cluster) => {
   await using scene = await Scene.create(cluster);
-  const crd = gatewayCrd("BackendTLSPolicy", ["v1alpha2"]);
+  const crd = gatewayCrd("BackendTLSPolicy", ["v1alpha1"]);
   await installCrd(cluster, crd);
   const before = scene.discoveries;
   await eventually("two more discoveries", () => scene.discoveries > before + 2);
