@@ -45,8 +45,12 @@ async function printedPorts(stream: ReadableStream<Uint8Array>): Promise<number[
       / at http:\/\/127\.0\.0\.1:(\d+) and https:\/\/127\.0\.0\.1:(\d+), .*:(\d+)\/readyz/;
     const match = line.exec(text);
     if (match === null) continue;
-    // What comes later is not read; a cancelled pipe is, for the program, a closed terminal.
-    await reader.cancel();
+    // A closed pipe would end the program.
+    discard(reader);
     return match.slice(1).map(Number);
   }
+}
+
+async function discard(reader: ReadableStreamDefaultReader<string>): Promise<void> {
+  while (!(await reader.read()).done);
 }
