@@ -9,6 +9,7 @@
  * there, and what falls through to a broader one, is decided where the snapshot is made.
  */
 import {
+  ALL_SHARING,
   BUILT_IN_LISTENERS,
   type SharedSocket,
   sharedSocketOf,
@@ -24,13 +25,10 @@ const INGRESS_RULES: HostRules = { wildcards: "one-label", fallThrough: false };
 /** Of listeners of Gateways on a built-in socket. */
 const SHARED_RULES: HostRules = { wildcards: "suffix", fallThrough: true };
 
-/** The name of their index; no listener has such an id. */
-const SHARED_INDEX = { http: "@http", https: "@https" } as const;
-
 /** The index of a listener's hosts, by its id. */
 export function indexNameOf(listener: string): string {
   const socket = sharedSocketOf(listener);
-  return socket === null ? listener : SHARED_INDEX[socket];
+  return socket === null ? listener : ALL_SHARING[socket];
 }
 
 export class ListenerHosts {
@@ -106,8 +104,8 @@ export class ListenerIndex {
   readonly #http = this.#listener("http");
   readonly #https = this.#listener("https");
   readonly #shared = {
-    http: this.#listener(SHARED_INDEX.http, SHARED_RULES),
-    https: this.#listener(SHARED_INDEX.https, SHARED_RULES),
+    http: this.#listener(ALL_SHARING.http, SHARED_RULES),
+    https: this.#listener(ALL_SHARING.https, SHARED_RULES),
   };
   #isPlain = true;
 

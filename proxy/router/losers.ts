@@ -2,7 +2,11 @@
  * Why routes lose. In: a snapshot, a request and the route that has won. Out: every other route whose
  * host takes the request's, each with the first reason against it, in a sentence.
  */
-import { BUILT_IN_LISTENERS, sharedSocketOf } from "../../shared/snapshot/listener_id.ts";
+import {
+  BUILT_IN_LISTENERS,
+  isOfIngresses,
+  sharedSocketOf,
+} from "../../shared/snapshot/listener_id.ts";
 import { decodedPath, decodedRoutePath } from "../../shared/path/decoded_path.ts";
 import { literalStart } from "../../shared/path/literal_start.ts";
 import type { HostSettings, Route, RouteMatch, Snapshot } from "../../shared/snapshot/types.ts";
@@ -70,7 +74,8 @@ export function aliasedHost(
   hostSettings: readonly HostSettings[],
 ): string | null {
   const aliasOf = hostSettings.find(({ id }) => id === pattern)?.aliasOf;
-  return aliasOf === undefined || routes.some(({ host }) => host === pattern) ? null : aliasOf;
+  const hasOwn = routes.some(({ host, listeners }) => host === pattern && isOfIngresses(listeners));
+  return aliasOf === undefined || hasOwn ? null : aliasOf;
 }
 
 /** In order of precedence: the most specific host first. */
@@ -82,12 +87,17 @@ export function losers(
   const listener = listeners.find(({ id }) => id === request.listener);
   const isShared = routes.some((route) => isOfSharing(route, request.listener));
   const wildcards = listener?.wildcards ?? "one-label";
-  const patterns = patternsOf(request.host, isShared ? "suffix" : wildcards)
-    .map((pattern) => aliasedHost(pattern, routes, hostSettings) ?? pattern);
+  const own = patternsOf(request.host, isShared ? "suffix" : wildcards);
+  // Gateways may have routes of the alias itself.
+  const patterns = own.flatMap((pattern) => {
+    const aliasOf = aliasedHost(pattern, routes, hostSettings);
+    return aliasOf === null ? [pattern] : [aliasOf, pattern];
+  });
   const ranks = new Map(patterns.map((pattern, rank) => [pattern, rank]));
   const rankOf = ({ host }: Route) => ranks.get(host)!;
   const candidates = routes.filter((route) => {
     if (!ranks.has(route.host)) return false;
+    if (!own.includes(route.host) && !isOfIngresses(route.listeners)) return false;
     // The star of an Ingress stands for one label, also where Gateways share the socket.
     return !isShared || isOfSharing(route, request.listener) ||
       !route.host.startsWith("*.") || hostPatternTakes(route.host, request.host, wildcards);

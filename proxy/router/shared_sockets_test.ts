@@ -228,3 +228,34 @@ Deno.test("an alias of an Ingress's host comes before a Gateway's broader one", 
   assert.equal(table.match("alias.example.com", "/"), "a.example.com /");
   assert.equal(table.match("other.example.com", "/"), "*.example.com /");
 });
+
+Deno.test("an alias of an Ingress's host stays there, whatever Gateways name it", () => {
+  const own = listener("own", "8081", { id: "evil/own/main" });
+  const routes = [
+    route("a.example.com /"),
+    route("alias.example.com /", own.id),
+    route("alias.example.com /shared", A),
+    route("*.example.com /", A),
+    route("*.example.com /own", own.id),
+  ];
+  const hostSettings = [{ id: "alias.example.com", aliasOf: "a.example.com" }];
+  const table = compile(routes, { listeners: [...LISTENERS, own], hostSettings });
+  const at = (listener: string) => table.match("alias.example.com", "/", undefined, listener);
+  assert.equal(at("http"), "a.example.com /");
+  assert.equal(at("https"), "a.example.com /");
+  assert.equal(at(own.id), "alias.example.com /");
+  const bind = ({ id }: Route) => ({ target: id, counters: 0 });
+  // A change of either leaves the other's in place.
+  table.replaceHost("a.example.com", [route("a.example.com /new")], bind);
+  assert.equal(table.match("alias.example.com", "/new"), "a.example.com /new");
+  assert.equal(at(own.id), "alias.example.com /");
+  table.replaceHost("alias.example.com", [], bind);
+  assert.equal(table.match("alias.example.com", "/new"), "a.example.com /new");
+  assert.equal(table.match("alias.example.com", "/own", undefined, own.id), "*.example.com /own");
+  table.replaceHost("alias.example.com", [route("alias.example.com /")], bind);
+  assert.equal(at("http"), "alias.example.com /");
+  table.replaceHost("alias.example.com", [], bind);
+  assert.equal(table.match("alias.example.com", "/new"), "a.example.com /new");
+  table.updateHostSettings([], ["alias.example.com"]);
+  assert.equal(at("http"), "*.example.com /");
+});

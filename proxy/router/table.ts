@@ -49,6 +49,8 @@ export interface Binding<T> {
 /** Of the default action. */
 const ANY_PATH: RouteMatch = { path: { type: "Prefix", value: "/" } };
 
+const NO_ENTRIES: readonly HostEntry[] = [];
+
 /** A host's routes on a listener, as `HostEntry` names it, by their numbers. */
 interface ListenerRoutes {
   readonly listener: string | null;
@@ -66,8 +68,8 @@ export class RouteTable<T> {
   readonly #bindings = new Bindings();
   readonly #redirects = new HttpsRedirects();
   readonly #aliases = new Aliases();
-  /** Aliases that stand for a host now: they have its lists, and none of their own. */
-  readonly #standing = new Set<string>();
+  /** Aliases that stand for a host now: where the lists begin that they have of it. */
+  readonly #standing = new Map<string, ReadonlySet<number>>();
   /** Where the list of the default action begins. */
   #fallback = NO_HOST;
 
@@ -83,7 +85,9 @@ export class RouteTable<T> {
   /** Settings of hosts that are new or others now, and patterns without settings from now on. */
   updateHostSettings(changed: readonly HostSettings[], removed: readonly string[]): void {
     this.#redirects.update(changed, removed);
-    for (const alias of this.#aliases.update(changed, removed)) this.#place(alias);
+    for (const alias of this.#aliases.update(changed, removed)) {
+      this.#place(alias, this.#ownEntries(alias));
+    }
   }
 
   /**
@@ -113,28 +117,41 @@ export class RouteTable<T> {
         add(listener, this.#put(some, numbers.map((number) => bindings[number])));
       }
     }
-    const before = this.#hosts.replace(host, entries);
-    // Lists of an alias are those of its host, which has them still.
-    if (!this.#standing.delete(host)) {
-      // Removed only now: mostly the tree and the targets are the same.
-      for (const start of before) this.#remove(start);
-    }
-    if (entries.length === 0) this.#place(host);
-    for (const alias of this.#aliases.of(host)) this.#place(alias);
+    // Removed only now: mostly the tree and the targets are the same.
+    for (const start of this.#place(host, entries)) this.#remove(start);
+    for (const alias of this.#aliases.of(host)) this.#place(alias, this.#ownEntries(alias));
   }
 
-  /** Puts an alias in the place of its host, unless it has routes of its own. */
-  #place(alias: string): void {
-    const isStanding = this.#standing.has(alias);
-    if (!isStanding && this.#hosts.has(alias)) return;
-    const host = this.#aliases.hostOf(alias);
+  /**
+   * Puts its own lists in place of those of a host, and beside them those of the host that it is an alias of.
+   * Where the lists begin that it had of its own.
+   */
+  #place(host: string, own: readonly HostEntry[]): number[] {
+    const ofHost = this.#entriesFor(host, own);
+    const borrowed = this.#standing.get(host);
+    const before = this.#hosts.replace(host, [...own, ...ofHost]);
+    if (ofHost.length === 0) this.#standing.delete(host);
+    else this.#standing.set(host, new Set(ofHost.map(({ start }) => start)));
+    return before.filter((start) => borrowed === undefined || !borrowed.has(start));
+  }
+
+  /**
+   * Of the host that an alias stands for, on the listeners of Ingresses: none where it has routes of its own
+   * there. What Gateways have is neither reached by an alias nor takes it away.
+   */
+  #entriesFor(alias: string, own: readonly HostEntry[]): readonly HostEntry[] {
+    if (own.some(isOnOwnPorts)) return NO_ENTRIES;
     // An alias of an alias stands for nothing.
-    const entries = host === null || this.#standing.has(host) ? [] : this.#hosts.entriesOf(host)
+    const host = this.#aliases.hostOf(alias);
+    return host === null ? NO_ENTRIES : this.#ownEntries(host).filter(isOnOwnPorts);
+  }
+
+  /** Without those of a host that it is an alias of. */
+  #ownEntries(host: string): HostEntry[] {
+    const borrowed = this.#standing.get(host);
+    return this.#hosts.entriesOf(host)
+      .filter(({ start }) => borrowed === undefined || !borrowed.has(start))
       .map(({ listener, start }) => ({ listener, start, tree: this.#bindings.tree(start) }));
-    if (entries.length === 0 && !isStanding) return;
-    this.#hosts.replace(alias, entries);
-    if (entries.length === 0) this.#standing.delete(alias);
-    else this.#standing.add(alias);
   }
 
   /** What a request to a built-in listener gets that no route takes. */
@@ -234,6 +251,11 @@ export class RouteTable<T> {
     this.#trees.release(bindings.tree(start));
     bindings.remove(start);
   }
+}
+
+/** On listeners of Ingresses. */
+function isOnOwnPorts({ listener }: HostEntry): boolean {
+  return listener === null || BUILT_IN_LISTENERS.has(listener);
 }
 
 /** The routes of a host by listener; no list is empty. */

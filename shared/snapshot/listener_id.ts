@@ -7,10 +7,24 @@
 /** The listeners that every proxy has. Routes that name no listener are on these. */
 export const BUILT_IN_LISTENERS: ReadonlySet<string> = new Set(["http", "https"]);
 
+/** Whether a route is on a listener of Ingresses. @param listeners Those that it names, if it names any. */
+export function isOfIngresses(listeners: readonly string[] | undefined): boolean {
+  return listeners === undefined || listeners.some((id) => BUILT_IN_LISTENERS.has(id));
+}
+
 /** A socket that Ingresses have, and that listeners of Gateways may share with them. */
 export type SharedSocket = "http" | "https";
 
 export const SHARED_SOCKETS: readonly SharedSocket[] = ["http", "https"];
+
+/**
+ * In place of the id of a listener: a route is for all requests to Gateways that share the socket, as no
+ * listener has its host there.
+ */
+export const ALL_SHARING = {
+  http: "@http",
+  https: "@https",
+} as const satisfies Record<SharedSocket, string>;
 
 /** @param gateway `namespace/name`. */
 export function listenerId(gateway: string, name: string): string {

@@ -3,6 +3,7 @@
  * reading every route and the rules of the snapshot's schema word by word. Shares no code with
  * `proxy/router`.
  */
+import { BUILT_IN_LISTENERS, isOfIngresses } from "../../shared/snapshot/listener_id.ts";
 import type { Listener, Route, RouteMatch, Snapshot } from "../../shared/snapshot/types.ts";
 
 export interface LinearRequest {
@@ -37,14 +38,21 @@ export function matchLinearly(snapshot: Snapshot, request: LinearRequest): Route
   return best?.route ?? null;
 }
 
-/** With a copy of the routes of a host for each alias that is the host of no route itself. */
+/** With a copy of an Ingress's routes of a host for each alias that is the host of no route of an Ingress. */
 function withAliases({ routes, hostSettings = [] }: Snapshot): readonly Matched[] {
-  const own = new Set(routes.map(({ host }) => host));
+  const ofIngresses = routes.filter(({ listeners }) => isOfIngresses(listeners));
+  const own = new Set(ofIngresses.map(({ host }) => host));
   return [
     ...routes.map((route) => ({ route, host: route.host })),
     ...hostSettings.filter(({ id, aliasOf }) => aliasOf !== undefined && !own.has(id))
       .flatMap(({ id, aliasOf }) =>
-        routes.filter(({ host }) => host === aliasOf).map((route) => ({ route, host: id }))
+        ofIngresses.filter(({ host }) => host === aliasOf).map((route) => ({
+          route: {
+            ...route,
+            listeners: route.listeners?.filter((one) => BUILT_IN_LISTENERS.has(one)),
+          },
+          host: id,
+        }))
       ),
   ];
 }

@@ -2,8 +2,8 @@
  * Listeners of Gateways that share one address. In: the Gateways of our classes, the oldest first, the owners of
  * hosts, and what was published. Out: the same, with the conflicts of listeners with those of other Gateways.
  *
- * On a port each hostname is one listener's. That of the oldest Gateway has it, but for two things: a name is
- * never withheld from the namespace that owns it, and a listener that is served is not displaced by a change of
+ * On a port each hostname is one listener's. That of the oldest Gateway has it, but for two things: a hostname
+ * is never withheld from the namespace that owns it, and a listener that is served is not displaced by a change of
  * an older Gateway: its owner could take the traffic of others away.
  */
 import { formatObject } from "../../../shared/problem.ts";
@@ -48,10 +48,8 @@ export function shareListeners(
     shareableListeners(gateway).map((listener): Claim => ({ gateway, listener }))
   );
   const served = new Set(published.map(({ id }) => id));
-  const rankOf = ({ gateway, listener }: Claim): number => {
-    const { hostname } = listener;
-    const isName = hostname !== null && !hostname.startsWith("*.");
-    const owner = isName ? ownership.owners.get(hostname)?.namespace : undefined;
+  const rankOf = ({ gateway, listener }: Claim, group: readonly Claim[]): number => {
+    const owner = entitled(listener.hostname, group, ownership);
     if (owner === gateway.identity.ref.namespace) return 0;
     if (owner !== undefined && namespaces.get(listener)?.has(owner)) return 1;
     return served.has(idOf(gateway, listener)) ? 2 : REASONS.length;
@@ -64,7 +62,7 @@ export function shareListeners(
   for (const group of groups.values()) {
     if (group.length === 1) continue;
     // Those of the same rank stay in the order of age.
-    const [winner, ...losers] = group.map((claim) => ({ claim, rank: rankOf(claim) }))
+    const [winner, ...losers] = group.map((claim) => ({ claim, rank: rankOf(claim, group) }))
       .sort((a, b) => a.rank - b.rank);
     for (const { claim: { gateway, listener }, rank } of losers) {
       const known = conflicts.get(gateway) ?? new Map(gateway.conflicts);
@@ -104,6 +102,27 @@ export function shareableListeners(gateway: ConfiguredGateway): readonly Listene
   return gateway.listeners.filter((listener) =>
     acceptedCondition(listener, gateway).status === "True"
   );
+}
+
+/**
+ * The namespace from which a hostname may not be withheld, if there is one. Below a wildcard other namespaces
+ * have hosts: only one that had it before any other namespace's Gateway came, or is assigned it, may take it
+ * from a Gateway that serves them.
+ */
+function entitled(
+  hostname: string | null,
+  group: readonly Claim[],
+  { owners }: Ownership,
+): string | undefined {
+  const owner = hostname === null ? undefined : owners.get(hostname);
+  if (owner === undefined) return undefined;
+  const { namespace, because, since } = owner;
+  if (!hostname!.startsWith("*.") || because === "assigned") return namespace;
+  const ownedFrom = since === null ? Infinity : Date.parse(since);
+  const isFirst = group.every(({ gateway: { identity: { ref, createdAt } } }) =>
+    ref.namespace === namespace || createdAt > ownedFrom
+  );
+  return isFirst ? namespace : undefined;
 }
 
 function idOf({ identity: { key } }: ConfiguredGateway, listener: ListenerModel): string {

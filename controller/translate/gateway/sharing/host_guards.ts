@@ -6,9 +6,10 @@
  * route of it takes a request. A guard ends that
  * - where the broader host has routes of another namespace, or of another listener;
  * - at the hostname of a listener without a route for all of it: it has its hosts alone in its Gateway;
- * - at a host that a namespace owns, on a port where it has no routes.
+ * - at a host that a namespace owns or is assigned, on a port where it has no routes.
  */
 import {
+  ALL_SHARING,
   gatewayOf,
   SHARED_SOCKETS,
   type SharedSocket,
@@ -118,7 +119,7 @@ function guardsOf(inputs: GuardInputs): Guard[] {
       ...listenerGuards(socket, lists[socket], [...shared.values()], inputs),
       ...endGuards(lists[socket], shared),
     ]),
-    ...ownerGuards(lists, inputs),
+    ...ownerGuards(lists, shared.size > 0, inputs),
   ];
 }
 
@@ -165,17 +166,22 @@ function endGuards(lists: HostLists, shared: ReadonlyMap<string, Listener>): Gua
   });
 }
 
-/** Of hosts that are owned, on ports where they have nothing. */
+/** Of hosts that are owned, on ports where no Gateway of the owner has anything for them. */
 function ownerGuards(
   lists: Readonly<Record<SharedSocket, HostLists>>,
+  hasListeners: boolean,
   { claimants, ownership, ingresses }: GuardInputs,
 ): Guard[] {
   if (ownership.mode === "shared") return [];
   const owners = new Map<string, string>();
+  if (hasListeners) {
+    for (const [host, { namespace }] of ownership.assigned) owners.set(host, namespace);
+  }
   for (const { identity: { ref }, hosts } of claimants) {
     for (const { host } of hosts) {
       const isRefused = ownership.standing(host, ref.namespace) === "refused";
-      if (!isRefused && !ingresses.has(host)) {
+      // The star of an Ingress stands for one label: names with more of them are guarded beside it.
+      if (!isRefused && (!ingresses.has(host) || host.startsWith("*."))) {
         owners.set(host, ownership.owners.get(host)?.namespace ?? ref.namespace);
       }
     }
@@ -183,8 +189,8 @@ function ownerGuards(
   return Array.from(owners).flatMap(([host, owner]) =>
     SHARED_SOCKETS.filter((socket) => !lists[socket].has(host)).map((socket): Guard => ({
       host,
-      // Not that of a Gateway, which may have none there.
-      listeners: [socket],
+      // Not one of a Gateway, which may have none there; an Ingress of this very host comes first.
+      listeners: [ALL_SHARING[socket]],
       origin: { kind: "Namespace", namespace: "", name: owner, field: "" },
     }))
   );

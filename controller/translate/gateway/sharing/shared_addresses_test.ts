@@ -111,18 +111,22 @@ const BASE: Resources = {
 class Scene {
   readonly #translator = new Translator();
   readonly #options: TranslateOptions;
+  readonly #now: number;
   published: Snapshot | null = null;
   #claims: Translation["claims"] = null;
 
-  constructor(changes: Partial<TranslateOptions> = {}) {
+  /** @param now When claims are recorded, in ms since the epoch. */
+  constructor(changes: Partial<TranslateOptions> = {}, now = 0) {
     this.#options = { ...OPTIONS, ...changes };
+    this.#now = now;
   }
 
   apply(change: Partial<Resources>): Translation {
     const resources = { ...BASE, ...change };
     const options = { ...this.#options, claims: this.#claims };
-    const translation = this.#translator.translate(resources, this.published, options, () => 0);
-    const anew = new Translator().translate(resources, this.published, options, () => 0);
+    const now = () => this.#now;
+    const translation = this.#translator.translate(resources, this.published, options, now);
+    const anew = new Translator().translate(resources, this.published, options, now);
     assert.deepEqual(translation.snapshot, anew.snapshot);
     assert.deepEqual(translation.gateway, anew.gateway);
     assert.deepEqual(translation.problems, anew.problems);
@@ -211,6 +215,110 @@ Deno.test("a listener that is served is not displaced by a change of an older Ga
   assert.equal(reason, "HostnameConflict");
   assert.match(message, /^listener l0 of Gateway infra\/web, which is served already, /);
 });
+
+Deno.test("a wildcard hostname is not withheld from a namespace that had it before a Gateway came", () => {
+  const own = ingress("shop", "old", 0, "*.shop.test");
+  const squat = gateway("evil", "squat", 2, "*.shop.test");
+  const gateways = [squat, gateway("shop", "web", 3, "*.shop.test")];
+  const httpRoutes = [route("shop", "wide", 4, ["*.shop.test"], ["shop/web"])];
+  const scene = new Scene({}, Date.parse(day(1)));
+  scene.apply({ ingresses: [own] });
+  scene.apply({ ingresses: [own], gateways: [squat] });
+  scene.apply({ ingresses: [own], gateways, httpRoutes });
+  const { snapshot } = scene.apply({ gateways, httpRoutes });
+  assert.equal(winner(snapshot, "a.shop.test"), "HTTPRoute shop/wide");
+});
+
+Deno.test("a claim to a wildcard takes it from no Gateway that was there before", () => {
+  const gateways = [gateway("infra", "web", 0, "*.test"), gateway("evil", "evil", 2, "*.test")];
+  const httpRoutes = [
+    route("shop", "shop", 1, ["app.test"], ["infra/web"]),
+    route("evil", "wide", 2, ["*.test"], ["evil/evil"]),
+  ];
+  const scene = new Scene({}, Date.parse(day(1)));
+  scene.apply({ gateways: gateways.slice(0, 1), httpRoutes });
+  const { snapshot } = scene.apply({ gateways, httpRoutes });
+  assert.equal(winner(snapshot, "app.test"), "HTTPRoute shop/shop");
+  // An administrator decides otherwise.
+  const namespaces = [{
+    metadata: { name: "evil", annotations: { "pingress.io/hosts": "*.test" } },
+  }];
+  const assigned = scene.apply({ gateways, httpRoutes, namespaces });
+  assert.equal(winner(assigned.snapshot, "other.test"), "HTTPRoute evil/wide");
+});
+
+/** A listener with HTTPS. */
+function secure(made: ReturnType<typeof gateway>): ReturnType<typeof gateway> {
+  const listeners = made.spec.listeners.map((each) => ({
+    ...each,
+    ...{ port: 443, protocol: "HTTPS" },
+    tls: { certificateRefs: [{ name: "cert" }] },
+  }));
+  return { ...made, spec: { ...made.spec, listeners } };
+}
+
+const SHOP_NAMESPACE = (hosts: string) => [{
+  metadata: { name: "shop", annotations: { "pingress.io/hosts": hosts } },
+}];
+
+const GUARDED: readonly {
+  readonly what: string;
+  readonly change: Partial<Resources>;
+  readonly host: string;
+  readonly socket: "http" | "https";
+}[] = [
+  {
+    what: "an assigned name with a listener on the other port",
+    change: {
+      namespaces: SHOP_NAMESPACE("shop.test"),
+      gateways: [gateway("shop", "web", 1, "shop.test")],
+    },
+    host: "shop.test",
+    socket: "https",
+  },
+  {
+    what: "a name of two labels below an assigned wildcard",
+    change: { namespaces: SHOP_NAMESPACE("*.shop.test") },
+    host: "a.b.shop.test",
+    socket: "http",
+  },
+  {
+    what: "a name of two labels below a wildcard that is served on the other port",
+    change: {
+      gateways: [secure(gateway("shop", "web", 1, "*.shop.test"))],
+      httpRoutes: [route("shop", "wide", 1, ["*.shop.test"], ["shop/web"])],
+    },
+    host: "a.b.shop.test",
+    socket: "http",
+  },
+  {
+    what: "a name of two labels below a wildcard of a route that waits for an Ingress",
+    change: {
+      ingresses: [ingress("shop", "old", 1, "*.shop.test")],
+      gateways: [gateway("shop", "web", 1, "*.shop.test")],
+      httpRoutes: [route("shop", "wide", 1, ["*.shop.test"], ["shop/web"])],
+    },
+    host: "a.b.shop.test",
+    socket: "http",
+  },
+];
+
+for (const { what, change, host, socket } of GUARDED) {
+  Deno.test(`no other namespace gets requests for ${what}`, () => {
+    const evil = {
+      gateways: [gateway("evil", "any", 0, null), secure(gateway("evil", "tls", 0, null))],
+      httpRoutes: [route("evil", "any", 0, [], ["evil/any", "evil/tls"])],
+    };
+    const { snapshot } = new Scene().apply({
+      ...change,
+      gateways: [...evil.gateways, ...change.gateways ?? []],
+      httpRoutes: [...evil.httpRoutes, ...change.httpRoutes ?? []],
+    });
+    const table = compileTable(snapshot, (_action, route) => route);
+    assert.notEqual(table.match(host, "/", undefined, socket)?.origin.namespace, "evil");
+    assert.equal(winner(snapshot, "other.test"), "HTTPRoute evil/any");
+  });
+}
 
 Deno.test("while Gateways are not known, what was published stays, and no other namespace gets its hosts", () => {
   const scene = new Scene();
