@@ -14,7 +14,7 @@ import { NamespaceAdmission } from "./bounds/namespace_bounds.ts";
 import { readSecret, type SecretModel } from "./certificates/certificate_source.ts";
 import { CertificateAssigner } from "./certificates/tls.ts";
 import { CredentialsReader } from "./credentials/credentials.ts";
-import { ClaimantList, ServingIngresses } from "./hosts/host_claimants.ts";
+import { ClaimantList, KeptClaims, ServingIngresses } from "./hosts/host_claimants.ts";
 import { OwnershipResolver } from "./hosts/ownership.ts";
 import { ObjectIndex } from "../base/identity.ts";
 import { OwnIngresses } from "./ingress/class.ts";
@@ -55,6 +55,7 @@ export class StageMemory {
   readonly claimants = new ClaimantList();
   readonly ownership = new OwnershipResolver();
   readonly serving = new ServingIngresses();
+  readonly keptClaims = new KeptClaims();
   readonly backends: BackendMemory;
   readonly routes = new RouteBuilder();
   readonly usedSettings = new UsedSettings();

@@ -177,7 +177,7 @@ export class Translator {
       resources,
       options.gateway,
       options.namespaceBounds ?? DEFAULT_NAMESPACE_BOUNDS,
-      published,
+      { published, claims: options.claims ?? null },
     );
     const ownership = memory.ownership.resolve({
       mode: options.hostOwnership,
@@ -185,7 +185,12 @@ export class Translator {
       namespaces,
       claims: options.claims ?? null,
       published,
-      kept: options.keptNamespaces ?? NONE_KEPT,
+      kept: memory.keptClaims.of(
+        options.keptNamespaces ?? NONE_KEPT,
+        options.gateway == null || resources.gatewayIsPending !== true
+          ? null
+          : options.claims ?? null,
+      ),
     }, now);
     problems.addAll(namespaces.problems);
     problems.addAll(ownership.problems);
@@ -235,7 +240,7 @@ export class Translator {
       {
         ...{ backends, services: backends.services, secrets, sources, published },
         ...{ ownership, shared },
-        ingresses: memory.serving.of(ingresses, ownership, shared.hosts),
+        ingresses: memory.serving.of(routing, shared.hosts),
         bounds: options.namespaceBounds ?? DEFAULT_NAMESPACE_BOUNDS,
         taken: memory.clusterBounds.partsByNamespace(admitted.ingresses),
       },

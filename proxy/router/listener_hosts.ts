@@ -195,13 +195,16 @@ export class ListenerIndex {
     return this.#isShared(hosts) && hosts.firstListed(host) !== ANY;
   }
 
-  /** Whether a pattern other than `*` takes the host there. */
+  /**
+   * Whether a pattern other than `*` takes the host there. On a socket that Gateways share a star stands for one
+   * label here: a tenant's `*.com` must not keep others from services outside.
+   */
   names(listener: string, host: string): boolean {
     const own = this.#listeners.get(listener);
     const shared = isBuiltIn(listener) ? this.#shared[listener] : undefined;
     return [own, shared].some((hosts) =>
       hosts !== undefined &&
-      patternsOf(host, hosts.rules.wildcards)
+      patternsOf(host, hosts === shared ? "one-label" : hosts.rules.wildcards)
         .some((pattern) => pattern !== "*" && hosts.has(pattern))
     );
   }

@@ -5,6 +5,8 @@
  */
 import { DEFAULT_LISTEN_RANGE, type PortRange } from "../../../shared/net/port_range.ts";
 import type { Snapshot } from "../../../shared/snapshot/types.ts";
+import { compareAge } from "../../base/identity.ts";
+import { fieldOf } from "../../base/json.ts";
 import { isSameList, LastResult } from "../../base/memo.ts";
 import { isAlike } from "../../kube/likeness.ts";
 import type { Resources } from "../../kube/resources.ts";
@@ -12,12 +14,15 @@ import type { BackendResolver } from "../backends/backend.ts";
 import type { ServiceModel } from "../backends/service.ts";
 import type { CertificateSources, SecretModel } from "../certificates/certificate_source.ts";
 import type { ServedHosts } from "../hosts/host_claimants.ts";
+import type { HostClaims } from "../hosts/host_claims.ts";
+import type { HostClaimant } from "../hosts/host_owner.ts";
 import type { Ownership } from "../hosts/ownership.ts";
 import { ANY_HOST } from "../model/host.ts";
-import { configMapLookup } from "./gateway_parameters.ts";
+import { configMapLookup, type ConfiguredGateway } from "./gateway_parameters.ts";
 import type { GatewayReaders } from "./gateway_readers.ts";
 import {
   type BoundedTranslation,
+  type GatewayObjects,
   type GatewayParts,
   type GatewayTranslation,
   readGateways,
@@ -29,7 +34,13 @@ import { crowdedNamespaces, type RouteDemand } from "./route_bounds.ts";
 import type { ListenerModel } from "./objects/listener.ts";
 import { publishedParts } from "./published_parts.ts";
 import type { AddressKind, ServiceDefaults } from "./objects/parameters.ts";
-import { type NamedHosts, publishedClaimants, RouteClaimants } from "./route_claimants.ts";
+import {
+  claimantOf,
+  type NamedHosts,
+  publishedClaimants,
+  RouteClaimants,
+} from "./route_claimants.ts";
+import { KeptHosts } from "./sharing/kept_hosts.ts";
 import { namespaceLabels, servicePorts, tlsSecrets, UsedUpstreams } from "./lookups.ts";
 
 export interface GatewayOptions {
@@ -87,7 +98,7 @@ const NO_PARTS: GatewayParts = {
 };
 
 const NOTHING_SHARED: SharedHosts = {
-  ...{ claimants: [], namespaces: NO_NAMESPACES, isCrowded: false },
+  ...{ claimants: [], namespaces: NO_NAMESPACES, isCrowded: false, lapsed: [] },
   hosts: NO_HOSTS,
 };
 
@@ -124,6 +135,8 @@ export class GatewayTranslator {
   readonly #last = new LastResult<Inputs, BoundedTranslation>();
   readonly #claimants = new RouteClaimants();
   readonly #lastNamed = new LastResult<NamedInputs, SharedHosts>();
+  readonly #kept = new KeptHosts();
+  readonly #lastKept = new LastResult<KeptInputs, SharedHosts>();
   #used: UsedUpstreams | null = null;
 
   constructor(readers: GatewayReaders) {
@@ -135,6 +148,23 @@ export class GatewayTranslator {
    * no object has changed.
    */
   sharedHosts(
+    resources: Resources,
+    options: GatewayOptions,
+    bounds: NamespaceBounds,
+    { published, claims }: {
+      readonly published: Snapshot | null;
+      readonly claims: HostClaims | null;
+    },
+  ): SharedHosts {
+    const named = this.#namedHosts(resources, options, bounds, published);
+    const kept = this.#kept.of(named.lapsed, claims, claimantOf);
+    if (kept.length === 0) return named;
+    return this.#lastKept.recall((last) => last.named === named && last.kept === kept) ??
+      this.#lastKept.keep({ named, kept }, withKept(named, kept));
+  }
+
+  /** The same without those that are kept. */
+  #namedHosts(
     resources: Resources,
     options: GatewayOptions,
     bounds: NamespaceBounds,
@@ -157,7 +187,7 @@ export class GatewayTranslator {
     if (before !== null) return before;
     if (isPending) {
       const claimants = published === null ? [] : publishedClaimants(published);
-      const named = { claimants, namespaces: NO_NAMESPACES, isCrowded: false };
+      const named = { claimants, namespaces: NO_NAMESPACES, isCrowded: false, lapsed: [] };
       return this.#lastNamed.keep(inputs, sharedHostsOf(named, []));
     }
     const context = {
@@ -166,16 +196,32 @@ export class GatewayTranslator {
     };
     const read = readGateways(objects, context, this.#readers);
     const shared = read.gateways.filter(({ address }) => address === "shared");
-    if (shared.length === 0) return this.#lastNamed.keep(inputs, NOTHING_SHARED);
     const routes = readRoutes(httpRoutes ?? [], this.#readers);
     const named = this.#claimants.of(shared, routes, {
-      ...{ bounds, published },
+      ...{ bounds, published, elsewhere: this.#elsewhere(objects, shared) },
       namespaces: namespaceLabels(namespaces),
     });
+    if (shared.length === 0) {
+      return this.#lastNamed.keep(inputs, { ...NOTHING_SHARED, lapsed: named.lapsed });
+    }
     const hostnames = shared.flatMap(({ listeners }) =>
       listeners.flatMap(({ hostname }) => hostname ?? [])
     );
     return this.#lastNamed.keep(inputs, sharedHostsOf(named, hostnames));
+  }
+
+  /** Gateways of classes that exist, and that share no address. */
+  #elsewhere(
+    { classes, gateways }: Pick<GatewayObjects, "classes" | "gateways">,
+    shared: readonly ConfiguredGateway[],
+  ): ReadonlySet<string> {
+    const known = new Set(classes.map((each) => fieldOf(fieldOf(each, "metadata"), "name")));
+    const sharing = new Set(shared.map(({ identity }) => identity.key));
+    const models = gateways.flatMap((each) => this.#readers.gateway(each) ?? []);
+    return new Set(
+      models.filter(({ identity, className }) => known.has(className) && !sharing.has(identity.key))
+        .map(({ identity }) => identity.key),
+    );
   }
 
   /** Without a translation where the objects are not known yet: then what was published stays. */
@@ -268,6 +314,20 @@ function socketsOf(published: Snapshot | null): string {
 function sharedHostsOf(named: NamedHosts, hostnames: readonly string[]): SharedHosts {
   const ofRoutes = named.claimants.flatMap(({ hosts }) => hosts.map(({ host }) => host));
   return { ...named, hosts: new Set([ANY_HOST, ...hostnames, ...ofRoutes]) };
+}
+
+interface KeptInputs {
+  readonly named: SharedHosts;
+  readonly kept: readonly HostClaimant[];
+}
+
+function withKept(named: SharedHosts, kept: readonly HostClaimant[]): SharedHosts {
+  const hosts = kept.flatMap((each) => each.hosts.map(({ host }) => host));
+  return {
+    ...named,
+    claimants: [...named.claimants, ...kept].sort((a, b) => compareAge(a.identity, b.identity)),
+    hosts: new Set([ANY_HOST, ...named.hosts, ...hosts]),
+  };
 }
 
 function isSameNamed(a: NamedInputs, b: NamedInputs, needsSnapshot: boolean): boolean {

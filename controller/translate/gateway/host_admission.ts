@@ -33,6 +33,7 @@ export class HostAdmission {
     if (gateway.address === "own" || !attachment.ok) return attachment;
     const refused = new Set<string>();
     const waiting = new Set<string>();
+    const conflicts = new Set<string>();
     const listeners = attachment.listeners.flatMap(({ listener, hostnames }) => {
       const own = hostnames.filter((hostname) => {
         const refusal = this.#refusalOf(hostname, namespace);
@@ -40,6 +41,10 @@ export class HostAdmission {
         return refusal === null;
       });
       if (own.length === 0) return [];
+      const conflict = gateway.conflicts.get(listener.name);
+      if (conflict !== undefined) {
+        conflicts.add(`listener ${listener.name} (${conflict.reason})`);
+      }
       const served = own.filter((hostname) => {
         const ingress = this.#ingresses.get(hostname ?? ANY_HOST);
         if (ingress === undefined) return !this.#isIsolated(hostname, listener, gateway);
@@ -61,6 +66,7 @@ export class HostAdmission {
       };
     }
     const notes = [
+      ...(conflicts.size === 0 ? [] : [`not served by ${showSome([...conflicts])}`]),
       ...(refused.size === 0 ? [] : [`not served: ${showSome([...refused])}`]),
       ...(waiting.size === 0 ? [] : [showSome([...waiting])]),
     ];

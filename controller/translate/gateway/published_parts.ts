@@ -36,7 +36,8 @@ export function publishedParts(
         .flatMap(({ id, plain = [] }) => plain.map((host) => [host, id] as const)),
     ),
     sharedHosts: new Set(
-      onShared.length === 0 ? [] : own.map(({ host }) => host),
+      own.filter(({ listeners = [] }) => listeners.some((id) => sharedSocketOf(id) !== null))
+        .map(({ host }) => host),
     ),
   };
 }

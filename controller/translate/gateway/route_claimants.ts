@@ -19,9 +19,11 @@ import { ANY_HOST } from "../model/host.ts";
 import type { NamespaceBounds } from "../bounds/namespace_bounds.ts";
 import { attach, type NamespaceLabels } from "./attachment.ts";
 import type { ConfiguredGateway } from "./gateway_parameters.ts";
+import type { Hostname } from "./objects/hostname.ts";
 import type { HttpRouteModel } from "./objects/http_route.ts";
 import { HTTP_ROUTE, type ListenerModel } from "./objects/listener.ts";
 import { type RouteNamespaces, shareableListeners } from "./shared_listeners.ts";
+import type { LapsedRoute } from "./sharing/kept_hosts.ts";
 
 const FIELD = "spec.hostnames";
 
@@ -32,12 +34,15 @@ export interface NamedHosts {
   readonly namespaces: RouteNamespaces;
   /** Whether a namespace names more than it may have, so that they depend on what was published. */
   readonly isCrowded: boolean;
+  readonly lapsed: readonly LapsedRoute[];
 }
 
 export interface ClaimContext {
   readonly namespaces: NamespaceLabels;
   readonly bounds: Pick<NamespaceBounds, "routes" | "hostBytes">;
   readonly published: Snapshot | null;
+  /** Gateways that have an address of their own, or are another controller's: `namespace/name`. */
+  readonly elsewhere: ReadonlySet<string>;
 }
 
 interface SharedGateway {
@@ -52,7 +57,7 @@ export class RouteClaimants {
   of(
     gateways: readonly ConfiguredGateway[],
     routes: readonly HttpRouteModel[],
-    { namespaces, bounds, published }: ClaimContext,
+    { namespaces, bounds, published, elsewhere }: ClaimContext,
   ): NamedHosts {
     const shared = new Map<string, SharedGateway>();
     for (const gateway of gateways) {
@@ -61,22 +66,40 @@ export class RouteClaimants {
     }
     const attached = new Map<ListenerModel, Set<string>>();
     const room = new ClaimRoom(bounds, published);
-    const next = shared.size === 0 ? NONE : routes.flatMap((route) => {
+    const lapsed: LapsedRoute[] = [];
+    const next = routes.flatMap((route) => {
       const named = hostsOf(route, shared, namespaces, attached);
       const hosts = named.filter((host) => room.take(route.identity.ref.namespace, host));
+      const hostnames = lapsedNames(route, hosts, elsewhere);
+      if (hostnames.length > 0) lapsed.push({ route, hostnames });
       return hosts.length === 0 ? [] : this.#claimant(route, hosts);
     });
     if (!isSameList(this.#last, next)) this.#last = next;
-    return { claimants: this.#last, namespaces: attached, isCrowded: room.isFull };
+    return { claimants: this.#last, namespaces: attached, isCrowded: room.isFull, lapsed };
   }
 
   #claimant(route: HttpRouteModel, hosts: readonly string[]): HostClaimant {
     const known = this.#known.get(route);
     if (known !== undefined && isSameList(known.hosts.map(({ host }) => host), hosts)) return known;
-    const claimant = claimantOf(route.identity, hosts, isDying(route.object));
+    const claimant = claimantOf(route, hosts);
     this.#known.set(route, claimant);
     return claimant;
   }
+}
+
+/** Hostnames of which a route has nothing on a shared listener, unless it is meant for elsewhere. */
+function lapsedNames(
+  { parents, hostnames, hasNoHost, object }: HttpRouteModel,
+  hosts: readonly string[],
+  elsewhere: ReadonlySet<string>,
+): readonly Hostname[] {
+  if (hasNoHost || isDying(object)) return [];
+  const isElsewhere = parents.every((parent) =>
+    parent.kind !== GATEWAYS.kind || elsewhere.has(keyOf(parent))
+  );
+  if (isElsewhere) return [];
+  if (hostnames.length === 0) return hosts.length === 0 ? [null] : [];
+  return hostnames.filter((hostname) => !hosts.includes(hostname));
 }
 
 /** What each namespace may name. */
@@ -143,7 +166,15 @@ function hostsOf(
   return [...hosts];
 }
 
-function claimantOf(
+/** Of a route with these hosts. */
+export function claimantOf(
+  { identity, object }: HttpRouteModel,
+  hosts: readonly string[],
+): HostClaimant {
+  return namedBy(identity, hosts, isDying(object));
+}
+
+function namedBy(
   identity: HostClaimant["identity"],
   hosts: readonly string[],
   isDying: boolean,
@@ -167,6 +198,6 @@ export function publishedClaimants({ routes }: Snapshot): readonly HostClaimant[
     const ref = { kind, namespace, name };
     // It is served, so nothing that has come since is older.
     const identity = { ref, key: keyOf(ref), label: formatObject(ref), createdAt: 0 };
-    return claimantOf(identity, [...new Set(own.map(({ host }) => host))], false);
+    return namedBy(identity, [...new Set(own.map(({ host }) => host))], false);
   }).toArray();
 }

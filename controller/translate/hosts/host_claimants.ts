@@ -1,15 +1,16 @@
 /**
  * All objects that name hosts. In: Ingresses, and HTTPRoutes on addresses that Gateways share with them, each
  * the oldest first. Out: one list, the oldest first; the very same as before where both are. And which Ingress
- * serves a host.
+ * serves a host, and whose claims hold while some objects are not known.
  */
+import { formatObject } from "../../../shared/problem.ts";
 import { compareAge } from "../../base/identity.ts";
 import { LastResult } from "../../base/memo.ts";
 import { isAlike } from "../../kube/likeness.ts";
-import { ANY_HOST } from "../model/host.ts";
-import type { Source } from "../model/source.ts";
+import { INGRESSES } from "../../kube/types.ts";
+import type { Routing } from "../routes/routes.ts";
+import type { HostClaims } from "./host_claims.ts";
 import type { HostClaimant } from "./host_owner.ts";
-import type { Ownership } from "./ownership.ts";
 
 interface Lists {
   readonly ingresses: readonly HostClaimant[];
@@ -36,9 +37,10 @@ export class ClaimantList {
 /** By host pattern, `*` for any: the label of the first Ingress that serves it. */
 export type ServedHosts = ReadonlyMap<string, string>;
 
-interface ServingInputs {
-  readonly ingresses: readonly Source[];
-  readonly ownership: Ownership;
+/** Routes of Ingresses in order of precedence, and the aliases of their hosts. */
+type ServedRouting = Pick<Routing, "routes" | "aliases">;
+
+interface ServingInputs extends ServedRouting {
   readonly hosts: ReadonlySet<string>;
 }
 
@@ -48,43 +50,57 @@ export class ServingIngresses {
   /**
    * The very same as before where the same hosts are served by the same Ingresses.
    *
-   * @param ingresses In the order in which they are served.
    * @param hosts Those that are asked about.
    */
-  of(
-    ingresses: readonly Source[],
-    ownership: Ownership,
-    hosts: ReadonlySet<string>,
-  ): ServedHosts {
-    const inputs = { ingresses, ownership, hosts };
+  of({ routes, aliases }: ServedRouting, hosts: ReadonlySet<string>): ServedHosts {
     const before = this.#last.recall((last) =>
-      last.ingresses === ingresses && last.ownership === ownership && last.hosts === hosts
+      last.routes === routes && last.aliases === aliases && last.hosts === hosts
     );
     if (before !== null) return before;
     const last = this.#last.last?.result;
-    const served = servedHosts(ingresses, ownership, hosts);
+    const served = servedHosts({ routes, aliases }, hosts);
     return this.#last.keep(
-      inputs,
+      { routes, aliases, hosts },
       last !== undefined && isAlike([...last], [...served]) ? last : served,
     );
   }
 }
 
-function servedHosts(
-  ingresses: readonly Source[],
-  ownership: Ownership,
-  asked: ReadonlySet<string>,
-): ServedHosts {
+function servedHosts({ routes, aliases }: ServedRouting, asked: ReadonlySet<string>): ServedHosts {
   const served = new Map<string, string>();
-  for (const { identity, hosts, otherNames, rules, takesAnyHost } of ingresses) {
-    const { label, ref: { namespace } } = identity;
-    for (const { host } of otherNames.length === 0 ? hosts : [...hosts, ...otherNames]) {
-      if (!asked.has(host) || served.has(host)) continue;
-      if (ownership.standing(host, namespace) !== "refused") served.set(host, label);
-    }
-    if (takesAnyHost && !served.has(ANY_HOST) && rules.some(({ host }) => host === ANY_HOST)) {
-      served.set(ANY_HOST, label);
+  if (asked.size === 0) return served;
+  const aliasesOf = Map.groupBy(
+    aliases.filter(({ id }) => asked.has(id)),
+    ({ aliasOf }) => aliasOf,
+  );
+  for (const { host, origin: { kind, namespace, name } } of routes) {
+    const names = [host, ...aliasesOf.get(host)?.map(({ id }) => id) ?? []];
+    for (const each of kind === INGRESSES.kind ? names : []) {
+      if (!asked.has(each) || served.has(each)) continue;
+      served.set(each, formatObject({ kind, namespace, name }));
     }
   }
   return served;
+}
+
+interface KeptInputs {
+  readonly namespaces: ReadonlySet<string>;
+  readonly claims: HostClaims | null;
+}
+
+/** Namespaces whose recorded claims hold, whatever objects of theirs are known. */
+export class KeptClaims {
+  readonly #last = new LastResult<KeptInputs, ReadonlySet<string>>();
+
+  /** @param claims While objects that may be behind them are not known yet; null where all are. */
+  of(namespaces: ReadonlySet<string>, claims: HostClaims | null): ReadonlySet<string> {
+    if (claims === null) return namespaces;
+    return this.#last.recall((last) => last.namespaces === namespaces && last.claims === claims) ??
+      this.#last.keep(
+        { namespaces, claims },
+        namespaces.union(
+          new Set([...claims.values()].flatMap((list) => list.map(({ namespace }) => namespace))),
+        ),
+      );
+  }
 }

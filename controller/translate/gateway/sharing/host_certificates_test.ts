@@ -40,7 +40,13 @@ function scene(
       ]),
     ),
     new Ownership({
-      ...{ mode: "namespace", assigned: new Map(), contested: new Set(), claims: null, problems: [] },
+      ...{
+        mode: "namespace",
+        assigned: new Map(),
+        contested: new Set(),
+        claims: null,
+        problems: [],
+      },
       owners: new Map(
         Object.entries(owners).map(([host, namespace]): [string, HostOwner] => [
           host,

@@ -3,153 +3,21 @@ import assert from "node:assert/strict";
 import { hostPatternTakes } from "../../../../proxy/router/host.ts";
 import { compileTable } from "../../../../proxy/router/table.ts";
 import { listenerId, sharedListenerId } from "../../../../shared/snapshot/listener_id.ts";
-import type { Route, Snapshot } from "../../../../shared/snapshot/types.ts";
-import { MAX_SHARED_LISTENERS } from "./shared_ports.ts";
+import type { Route } from "../../../../shared/snapshot/types.ts";
 import { Random } from "../../../../tests/fuzz/random.ts";
-import { TRANSLATE_OPTIONS } from "../../../../tests/support/translate_options.ts";
-import type { Resources } from "../../../kube/resources.ts";
-import { DEFAULT_NAMESPACE_BOUNDS } from "../../bounds/namespace_bounds.ts";
 import {
-  DEFAULT_GATEWAY_OPTIONS,
-  type TranslateOptions,
-  type Translation,
-  Translator,
-} from "../../translator.ts";
-
-const OPTIONS: TranslateOptions = {
-  ...TRANSLATE_OPTIONS,
-  gateway: { ...DEFAULT_GATEWAY_OPTIONS, address: "shared" },
-};
-
-const CLASS = {
-  metadata: { name: "pingress" },
-  spec: { controllerName: "pingress.io/gateway-controller" },
-};
-
-const NAMESPACES = ["shop", "evil", "infra"];
-
-function day(age: number): string {
-  return new Date(Date.UTC(2020, 0, 1 + age)).toISOString().replace(".000", "");
-}
-
-function gateway(namespace: string, name: string, age: number, ...hostnames: (string | null)[]) {
-  return {
-    metadata: { name, namespace, creationTimestamp: day(age) },
-    spec: {
-      gatewayClassName: "pingress",
-      listeners: hostnames.map((hostname, i) => ({
-        ...{ name: `l${i}`, port: 80, protocol: "HTTP" },
-        ...(hostname === null ? {} : { hostname }),
-        allowedRoutes: { namespaces: { from: "All" } },
-      })),
-    },
-  };
-}
-
-function route(
-  namespace: string,
-  name: string,
-  age: number,
-  hostnames: readonly string[],
-  parents: readonly string[],
-  path = "/",
-) {
-  return {
-    metadata: { name, namespace, creationTimestamp: day(age) },
-    spec: {
-      parentRefs: parents.map((parent) => {
-        const [namespace, name] = parent.split("/");
-        return { namespace, name };
-      }),
-      hostnames,
-      rules: [{
-        matches: [{ path: { type: "PathPrefix", value: path } }],
-        backendRefs: [{ name: "web", port: 80 }],
-      }],
-    },
-  };
-}
-
-function ingress(namespace: string, name: string, age: number, host: string | null, path = "/") {
-  const backend = { service: { name: "web", port: { number: 80 } } };
-  return {
-    metadata: { name, namespace, creationTimestamp: day(age) },
-    spec: {
-      ingressClassName: "pingress",
-      rules: [{
-        ...(host === null ? {} : { host }),
-        http: { paths: [{ path, pathType: "Prefix", backend }] },
-      }],
-    },
-  };
-}
-
-const BASE: Resources = {
-  ingresses: [],
-  ingressClasses: [],
-  services: NAMESPACES.map((namespace) => ({
-    metadata: { name: "web", namespace },
-    spec: { ports: [{ port: 80 }] },
-  })),
-  endpointSlices: NAMESPACES.map((namespace, i) => ({
-    metadata: {
-      ...{ name: "web-1", namespace },
-      labels: { "kubernetes.io/service-name": "web" },
-    },
-    addressType: "IPv4",
-    endpoints: [{ addresses: [`10.0.0.${i + 1}`] }],
-    ports: [{ port: 8080 }],
-  })),
-  secrets: [],
-  gatewayClasses: [CLASS],
-  gateways: [],
-  httpRoutes: [],
-  referenceGrants: [],
-};
-
-/** As the controller calls it: what came of one translation is published and recorded before the next. */
-class Scene {
-  readonly #translator = new Translator();
-  readonly #options: TranslateOptions;
-  readonly #now: number;
-  published: Snapshot | null = null;
-  #claims: Translation["claims"] = null;
-
-  /** @param now When claims are recorded, in ms since the epoch. */
-  constructor(changes: Partial<TranslateOptions> = {}, now = 0) {
-    this.#options = { ...OPTIONS, ...changes };
-    this.#now = now;
-  }
-
-  apply(change: Partial<Resources>): Translation {
-    const resources = { ...BASE, ...change };
-    const options = { ...this.#options, claims: this.#claims };
-    const now = () => this.#now;
-    const translation = this.#translator.translate(resources, this.published, options, now);
-    const anew = new Translator().translate(resources, this.published, options, now);
-    assert.deepEqual(translation.snapshot, anew.snapshot);
-    assert.deepEqual(translation.gateway, anew.gateway);
-    assert.deepEqual(translation.problems, anew.problems);
-    this.published = translation.snapshot;
-    this.#claims = translation.claims;
-    return translation;
-  }
-}
-
-/** The object whose route takes a request; null for none. */
-function winner(snapshot: Snapshot, host: string, path = "/", socket = "http"): string | null {
-  const table = compileTable(snapshot, (_action, route) => route);
-  const found = table.match(host, path, undefined, socket);
-  if (found === null || found.action.kind === "reply") return null;
-  const { kind, namespace, name } = found.origin;
-  return `${kind} ${namespace}/${name}`;
-}
-
-function acceptedOf({ gateway }: Translation, name: string): string {
-  const found = gateway!.routes.find(({ identity }) => identity.key === name)!;
-  const [{ status, reason, message }] = found.parents[0].conditions;
-  return `${status} ${reason}: ${message}`;
-}
+  acceptedOf,
+  day,
+  gateway,
+  ingress,
+  NAMESPACES,
+  route,
+  Scene,
+  winner,
+} from "../../../../tests/support/shared_address_scene.ts";
+import { DEFAULT_NAMESPACE_BOUNDS } from "../../bounds/namespace_bounds.ts";
+import type { Translation } from "../../translator.ts";
+import { MAX_SHARED_LISTENERS } from "./shared_ports.ts";
 
 Deno.test("a host goes from an Ingress to an HTTPRoute of its namespace in one snapshot, and back", () => {
   const scene = new Scene();
@@ -246,79 +114,6 @@ Deno.test("a claim to a wildcard takes it from no Gateway that was there before"
   const assigned = scene.apply({ gateways, httpRoutes, namespaces });
   assert.equal(winner(assigned.snapshot, "other.test"), "HTTPRoute evil/wide");
 });
-
-/** A listener with HTTPS. */
-function secure(made: ReturnType<typeof gateway>): ReturnType<typeof gateway> {
-  const listeners = made.spec.listeners.map((each) => ({
-    ...each,
-    ...{ port: 443, protocol: "HTTPS" },
-    tls: { certificateRefs: [{ name: "cert" }] },
-  }));
-  return { ...made, spec: { ...made.spec, listeners } };
-}
-
-const SHOP_NAMESPACE = (hosts: string) => [{
-  metadata: { name: "shop", annotations: { "pingress.io/hosts": hosts } },
-}];
-
-const GUARDED: readonly {
-  readonly what: string;
-  readonly change: Partial<Resources>;
-  readonly host: string;
-  readonly socket: "http" | "https";
-}[] = [
-  {
-    what: "an assigned name with a listener on the other port",
-    change: {
-      namespaces: SHOP_NAMESPACE("shop.test"),
-      gateways: [gateway("shop", "web", 1, "shop.test")],
-    },
-    host: "shop.test",
-    socket: "https",
-  },
-  {
-    what: "a name of two labels below an assigned wildcard",
-    change: { namespaces: SHOP_NAMESPACE("*.shop.test") },
-    host: "a.b.shop.test",
-    socket: "http",
-  },
-  {
-    what: "a name of two labels below a wildcard that is served on the other port",
-    change: {
-      gateways: [secure(gateway("shop", "web", 1, "*.shop.test"))],
-      httpRoutes: [route("shop", "wide", 1, ["*.shop.test"], ["shop/web"])],
-    },
-    host: "a.b.shop.test",
-    socket: "http",
-  },
-  {
-    what: "a name of two labels below a wildcard of a route that waits for an Ingress",
-    change: {
-      ingresses: [ingress("shop", "old", 1, "*.shop.test")],
-      gateways: [gateway("shop", "web", 1, "*.shop.test")],
-      httpRoutes: [route("shop", "wide", 1, ["*.shop.test"], ["shop/web"])],
-    },
-    host: "a.b.shop.test",
-    socket: "http",
-  },
-];
-
-for (const { what, change, host, socket } of GUARDED) {
-  Deno.test(`no other namespace gets requests for ${what}`, () => {
-    const evil = {
-      gateways: [gateway("evil", "any", 0, null), secure(gateway("evil", "tls", 0, null))],
-      httpRoutes: [route("evil", "any", 0, [], ["evil/any", "evil/tls"])],
-    };
-    const { snapshot } = new Scene().apply({
-      ...change,
-      gateways: [...evil.gateways, ...change.gateways ?? []],
-      httpRoutes: [...evil.httpRoutes, ...change.httpRoutes ?? []],
-    });
-    const table = compileTable(snapshot, (_action, route) => route);
-    assert.notEqual(table.match(host, "/", undefined, socket)?.origin.namespace, "evil");
-    assert.equal(winner(snapshot, "other.test"), "HTTPRoute evil/any");
-  });
-}
 
 Deno.test("while Gateways are not known, what was published stays, and no other namespace gets its hosts", () => {
   const scene = new Scene();
