@@ -75,6 +75,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
         "listenerId",
         "listenerNameOf",
         "sharedListenerId",
+        "isOfIngresses",
         "sharedSocketOf",
       ],
       "controller/translate/gateway/objects/hostname.ts": ["broaderPatterns"],

@@ -16,17 +16,17 @@ import {
 } from "../../controller/translate/gateway/gateway_parameters.ts";
 import { GatewayReaders } from "../../controller/translate/gateway/gateway_readers.ts";
 import { DEFAULT_GATEWAY_OPTIONS } from "../../controller/translate/gateway/gateway_translator.ts";
-import { RouteClaimants } from "../../controller/translate/gateway/route_claimants.ts";
+import { claimantOf, RouteClaimants } from "../../controller/translate/gateway/route_claimants.ts";
+import { CertificateRoom } from "../../controller/translate/gateway/certificate_bounds.ts";
+import { KeptHosts } from "../../controller/translate/gateway/sharing/kept_hosts.ts";
 import { servicePorts } from "../../controller/translate/gateway/lookups.ts";
 import type { AddressKind } from "../../controller/translate/gateway/objects/parameters.ts";
 import { patternFault } from "../../controller/translate/gateway/objects/pattern.ts";
-import { readIdentity } from "../../controller/base/identity.ts";
-import { ServingIngresses } from "../../controller/translate/hosts/host_claimants.ts";
-import type { Source } from "../../controller/translate/model/source.ts";
+import { KeptClaims, ServingIngresses } from "../../controller/translate/hosts/host_claimants.ts";
 import { NamespaceReader } from "../../controller/translate/hosts/namespace_facts.ts";
 import { OwnershipResolver } from "../../controller/translate/hosts/ownership.ts";
 import { readService } from "../../controller/translate/backends/service.ts";
-import type { Snapshot } from "../../shared/snapshot/types.ts";
+import type { Certificate, Route, Snapshot } from "../../shared/snapshot/types.ts";
 import { listParser, type Parser, textParser } from "./parser.ts";
 import { listOf } from "./tenant_objects.ts";
 
@@ -220,11 +220,13 @@ interface Translating {
   readonly address?: AddressKind;
 }
 
-const NOTHING_GIVEN = {
-  configMaps: configMapLookup([], []),
-  published: null,
-  address: "own",
-} as const;
+function certificate(id: string): Certificate {
+  return {
+    ...{ id, hosts: [], chain: { kind: "pem", pem: "-" } },
+    key: { kind: "file", path: "tls.key" },
+    origin: { kind: "Secret", namespace: "one", name: id, field: "" },
+  };
+}
 
 /** Without Ingresses. */
 function sharingOf(
@@ -241,6 +243,7 @@ function sharingOf(
   const { claimants, namespaces } = new RouteClaimants().of(gateways, routes, {
     ...{ namespaces: null, published: context.published },
     bounds: { routes: Infinity, hostBytes: Infinity },
+    elsewhere: new Set(),
   });
   const ownership = new OwnershipResolver().resolve({
     ...{ mode: "namespace", claimants, claims: null, published: null, kept: new Set() },
@@ -334,18 +337,61 @@ export const GATEWAY_PARSERS: readonly Parser[] = [
     ),
   }),
   listParser({
+    name: "hosts that HTTPRoutes keep without a Gateway",
+    functions: [
+      "controller/translate/gateway/route_claimants.ts claimantOf",
+      "controller/translate/hosts/host_claimants.ts KeptClaims.of",
+    ],
+    count: 2048,
+    read: Object.fromEntries(
+      ["names", "wildcards"].map((kind) => [kind, (count) => {
+        const hosts = listOf(count, (i) => `a.h-${i}.test`);
+        const claims = new Map(hosts.map((host) => [host, [{ namespace: "one", since: "" }]]));
+        const hostnames = hosts.map((host) => kind === "names" ? host : `*${host.slice(1)}`);
+        const spec = { parentRefs: [{ name: "gone" }], hostnames };
+        const object = { metadata: { name: "web", namespace: "one" }, spec };
+        const route = new GatewayReaders().route(object)!;
+        return () => {
+          const kept = new KeptHosts().of([{ route, hostnames }], claims, claimantOf);
+          if (kept[0].hosts.length !== count) throw new Error("not all hosts are kept");
+          new KeptClaims().of(new Set(), claims);
+        };
+      }]),
+    ),
+  }),
+  listParser({
+    name: "certificates of the listeners of a namespace",
+    functions: ["controller/translate/gateway/certificate_bounds.ts CertificateRoom.take"],
+    count: 4096,
+    read: {
+      "one listener each": (count) => {
+        const all = listOf(count, (i) => certificate(`c-${i}`));
+        return () => {
+          const room = new CertificateRoom({ certificates: count / 2, hostBytes: Infinity }, null);
+          for (const each of all) room.take("one", [each]);
+        };
+      },
+      "one listener with all": (count) => {
+        const all = listOf(count, (i) => certificate(`c-${i}`));
+        return () => {
+          const room = new CertificateRoom({ certificates: count, hostBytes: Infinity }, null);
+          room.take("one", all);
+          room.take("one", all);
+        };
+      },
+    },
+  }),
+  listParser({
     name: "hosts of Ingresses that Gateways name too",
     functions: ["controller/translate/hosts/host_claimants.ts ServingIngresses.of"],
     count: 4096,
     read: {
       "hosts": (count) => {
-        const hosts = listOf(count, (i) => ({ host: `h-${i}.test`, field: "" }));
-        const identity = readIdentity("Ingress", { metadata: { name: "web", namespace: "one" } });
-        const source = { identity, hosts, otherNames: [], rules: [], takesAnyHost: false };
-        const { ownership } = sharingOf(objects({}), NOTHING_GIVEN, new GatewayReaders());
-        const asked = new Set(hosts.map(({ host }) => host));
-        return () =>
-          void new ServingIngresses().of([source as unknown as Source], ownership, asked);
+        const origin = { kind: "Ingress", namespace: "one", name: "web", field: "" };
+        const routes = listOf(count, (i) => ({ host: `h-${i}.test`, origin }) as Route);
+        const aliases = listOf(count, (i) => ({ id: `a-${i}.test`, aliasOf: `h-${i}.test` }));
+        const asked = new Set([...routes.map(({ host }) => host), ...aliases.map(({ id }) => id)]);
+        return () => void new ServingIngresses().of({ routes, aliases }, asked);
       },
     },
   }),

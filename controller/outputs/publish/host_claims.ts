@@ -26,6 +26,8 @@ import {
   parseClaims,
 } from "../../translate/hosts/host_claims.ts";
 import { OWNER_LABELS } from "../workload/names.ts";
+import { showSome } from "../../base/json.ts";
+import { compareText } from "../../base/text_order.ts";
 
 export const CLAIMS_NAME = "pingress-claims";
 
@@ -68,6 +70,8 @@ export class ClaimsKeeper {
   /** Compared last, and found to say the same. */
   #settled: readonly [recorded: HostClaims, planned: HostClaims] | null = null;
   #problems: readonly Problem[] = [];
+  /** Namespaces whose newest claims have no room. */
+  #crowded: readonly string[] = [];
   /** Why the ConfigMap could not be read, when it was logged last. */
   #complaint = "";
 
@@ -109,7 +113,8 @@ export class ClaimsKeeper {
       this.#problems = [];
       return DONE;
     }
-    const content = contentOf(planned) ?? contentOf(ownersOf(planned));
+    const { content, crowded } = fittingContent(planned);
+    this.#crowded = crowded;
     if (content === null) {
       this.#problems = [TOO_LARGE];
       return DONE;
@@ -119,7 +124,10 @@ export class ClaimsKeeper {
     if (
       seen !== null && isAlike(seen.object.binaryData ?? {}, content.binaryData ?? {}) &&
       isAlike(seen.object.data ?? {}, content.data ?? {})
-    ) return DONE;
+    ) {
+      this.#problems = crowdingProblems(crowded);
+      return DONE;
+    }
     return await this.#write(content, planned);
   }
 
@@ -190,7 +198,7 @@ export class ClaimsKeeper {
       version = "";
       log.info("Recorded host claims deleted");
     }
-    this.#problems = [];
+    this.#problems = content === null ? [] : crowdingProblems(this.#crowded);
     if (content === null) return DONE;
     const packed = content.binaryData?.[PACKED_KEY];
     const text = packed ?? content.data?.[PLAIN_KEY] ?? "";
@@ -237,6 +245,68 @@ const TOO_LARGE: Problem = {
   remedy: "Serve fewer hosts with this controller, or annotate Namespaces with pingress.io/hosts",
   severity: "error",
 };
+
+function crowdingProblems(crowded: readonly string[]): readonly Problem[] {
+  return crowded.length === 0 ? [] : [{
+    ...TOO_LARGE,
+    message: `claims to hosts do not fit into ConfigMap ${CLAIMS_NAME}, so the newest of ` +
+      `${crowded.length === 1 ? "namespace" : "namespaces"} ${
+        showSome(crowded)
+      } are not recorded: ` +
+      "these hosts belong to their oldest Ingress or HTTPRoute",
+  }];
+}
+
+/** Of the room for claims, what one namespace may have where they do not fit: less until they do. */
+const SHARES = [2, 4, 8, 16, 32, 64];
+
+/** Bytes of a claim without its host, before compression. */
+const CLAIM_BYTES = 64;
+
+/**
+ * All claims where they fit; else without those that wait, and then without the newest of the namespaces with
+ * the most: a namespace must not keep others from having theirs recorded. Null where that is too much, too.
+ */
+function fittingContent(
+  planned: HostClaims,
+): { readonly content: ClaimsContent; readonly crowded: readonly string[] } {
+  const owners = ownersOf(planned);
+  const whole = contentOf(planned) ?? contentOf(owners);
+  if (whole !== null) return { content: whole, crowded: [] };
+  for (const share of SHARES) {
+    const { claims, crowded } = withinShare(owners, PACKED_BYTES / share);
+    const content = contentOf(claims);
+    if (content !== null) return { content, crowded };
+  }
+  return { content: null, crowded: [] };
+}
+
+/** @param claims One for each host. @param bytes Of each namespace. */
+function withinShare(
+  claims: HostClaims,
+  bytes: number,
+): { readonly claims: HostClaims; readonly crowded: readonly string[] } {
+  const sizeOf = (host: string) => host.length + CLAIM_BYTES;
+  const dropped = new Set<string>();
+  const crowded: string[] = [];
+  for (const [namespace, own] of Map.groupBy(claims, ([, [{ namespace }]]) => namespace)) {
+    let left = bytes - own.reduce((sum, [host]) => sum + sizeOf(host), 0);
+    if (left >= 0) continue;
+    crowded.push(namespace);
+    const newestFirst = own.toSorted(([a, [{ since }]], [b, [other]]) =>
+      compareText(other.since, since) || compareText(b, a)
+    );
+    for (const [host] of newestFirst) {
+      if (left >= 0) break;
+      dropped.add(host);
+      left += sizeOf(host);
+    }
+  }
+  return {
+    claims: new Map([...claims].filter(([host]) => !dropped.has(host))),
+    crowded: crowded.sort(compareText),
+  };
+}
 
 /** Null where it does not fit into one ConfigMap. */
 function contentOf(claims: HostClaims): ClaimsContent {

@@ -133,6 +133,31 @@ Deno.test("many claims are compressed, and read back completely", async () => {
   assert.deepEqual(new Map(server.keeper().claims()), new Map(claims));
 });
 
+Deno.test("a namespace with too many claims loses its own newest, and no other namespace any", async () => {
+  const server = new Server();
+  const keeper = server.keeper();
+  const before = claimsOf({ "shop.test": ["victim"] });
+  keeper.plan(before);
+  await keeper.run();
+  const random = () => crypto.randomUUID().replaceAll("-", "");
+  const many = Array.from({ length: 40_000 }, () => [`${random()}${random()}.test`, ["evil"]]);
+  const planned = claimsOf(
+    Object.fromEntries([...many, ["shop.test", ["victim"]], ["new.test", ["victim"]]]),
+  );
+  keeper.plan(planned);
+  assert.equal((await keeper.run()).kind, "done");
+  const [{ reason, message }] = keeper.problems;
+  assert.equal(reason, "ClaimsTooLarge");
+  assert.match(message, /namespace evil are not recorded/);
+  const recorded = server.keeper().claims()!;
+  assert.equal(recorded.get("new.test")![0].namespace, "victim");
+  assert.ok(recorded.size > 1000 && recorded.size < planned.size);
+  // Nothing to write any more, and the problem stays.
+  await keeper.run();
+  assert.deepEqual(server.writes, ["apply", "apply"]);
+  assert.equal(keeper.problems.length, 1);
+});
+
 Deno.test("claims that do not fit leave the record unchanged, and are a problem", async () => {
   const server = new Server();
   const keeper = server.keeper();
@@ -140,7 +165,10 @@ Deno.test("claims that do not fit leave the record unchanged, and are a problem"
   keeper.plan(before);
   await keeper.run();
   const random = () => crypto.randomUUID().replaceAll("-", "");
-  const hosts = Array.from({ length: 40_000 }, () => [`${random()}${random()}.test`, ["a"]]);
+  const hosts = Array.from(
+    { length: 40_000 },
+    (_, i) => [`${random()}${random()}.test`, [`team-${i % 400}`]],
+  );
   keeper.plan(claimsOf(Object.fromEntries(hosts)));
   assert.equal((await keeper.run()).kind, "done");
   assert.deepEqual(keeper.problems.map(({ reason }) => reason), ["ClaimsTooLarge"]);

@@ -121,7 +121,7 @@ export class NamespaceAdmission {
   }
 }
 
-function isSameBounds(a: NamespaceBounds, b: NamespaceBounds): boolean {
+export function isSameBounds(a: NamespaceBounds, b: NamespaceBounds): boolean {
   return a.routes === b.routes && a.hostBytes === b.hostBytes && a.certificates === b.certificates;
 }
 

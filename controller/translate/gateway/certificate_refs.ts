@@ -70,6 +70,10 @@ function invalid(message: string, absent?: ObjectRef): ListenerCertificates {
 }
 
 function refused(reason: string, message: string, absent?: ObjectRef): ListenerCertificates {
-  const condition = falseCondition("ResolvedRefs", reason, message, absent);
+  return withoutCertificates(falseCondition("ResolvedRefs", reason, message, absent));
+}
+
+/** Of a listener that cannot be served, as the condition says. */
+export function withoutCertificates(condition: Condition): ListenerCertificates {
   return { condition, certificates: [], names: [] };
 }

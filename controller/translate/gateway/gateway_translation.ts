@@ -27,7 +27,8 @@ import {
   type RouteDemand,
 } from "./route_bounds.ts";
 import { BackendTlsPolicies } from "./objects/backend_tls_policy.ts";
-import { listenerCertificates, type TlsSecrets } from "./certificate_refs.ts";
+import { CertificateRoom } from "./certificate_bounds.ts";
+import { listenerCertificates, type TlsSecrets, withoutCertificates } from "./certificate_refs.ts";
 import {
   acceptedCondition,
   type GatewayStatus,
@@ -127,7 +128,7 @@ export interface GatewayParts {
 export interface BoundedTranslation extends GatewayTranslation {
   /** What routes ask for, by namespace. */
   readonly demands: ReadonlyMap<string, RouteDemand>;
-  /** Whether a route is refused for a bound, so that it depends on what was published. */
+  /** Whether a route or a listener is refused for a bound, so that it depends on what was published. */
   readonly isCrowded: boolean;
 }
 
@@ -184,11 +185,14 @@ export function translateGatewayApi(
   const statuses = attached.map((each) =>
     attachments.settle(each, refused.get(each.route)?.condition ?? null)
   );
+  const room = new CertificateRoom(context.bounds, published);
   const listenerTls = new Map(gateways.flatMap((gateway) => {
     const from = referrerOf(gateway);
-    return gateway.listeners.map((listener) =>
-      [listener, listenerCertificates(listener, from, grants, secrets)] as const
-    );
+    return gateway.listeners.map((listener) => {
+      const found = listenerCertificates(listener, from, grants, secrets);
+      const refusal = room.take(gateway.identity.ref.namespace, found.certificates);
+      return [listener, refusal === null ? found : withoutCertificates(refusal)] as const;
+    });
   }));
   const certificates = new Map<string, Certificate>();
   const { listeners, ids, containerPorts } = serveListeners(
@@ -234,6 +238,6 @@ export function translateGatewayApi(
       sharedHosts: guarded.hosts,
     },
     demands,
-    isCrowded: crowded.size > 0,
+    isCrowded: crowded.size > 0 || room.isFull,
   };
 }

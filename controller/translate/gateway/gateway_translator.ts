@@ -29,7 +29,7 @@ import {
   readRoutes,
   translateGatewayApi,
 } from "./gateway_translation.ts";
-import type { NamespaceBounds } from "../bounds/namespace_bounds.ts";
+import { isSameBounds, type NamespaceBounds } from "../bounds/namespace_bounds.ts";
 import { crowdedNamespaces, type RouteDemand } from "./route_bounds.ts";
 import type { ListenerModel } from "./objects/listener.ts";
 import { publishedParts } from "./published_parts.ts";
@@ -300,8 +300,7 @@ export class GatewayTranslator {
     const { demands, isCrowded } = this.#last.last!.result;
     if (!isCrowded) return crowdedNamespaces(demands, inputs).size === 0;
     return last.taken === inputs.taken && last.snapshot === inputs.snapshot &&
-      last.bounds.routes === inputs.bounds.routes &&
-      last.bounds.hostBytes === inputs.bounds.hostBytes;
+      isSameBounds(last.bounds, inputs.bounds);
   }
 }
 

@@ -10,7 +10,7 @@ import { isSameList } from "../../../base/memo.ts";
 import type { HostClaims } from "../../hosts/host_claims.ts";
 import type { HostClaimant } from "../../hosts/host_owner.ts";
 import type { HttpRouteModel } from "../objects/http_route.ts";
-import { covers, type Hostname } from "../objects/hostname.ts";
+import { broaderPatterns, type Hostname } from "../objects/hostname.ts";
 
 /** An HTTPRoute, with those of its hostnames that it has on no shared listener. */
 export interface LapsedRoute {
@@ -32,10 +32,15 @@ export class KeptHosts {
     claims: HostClaims | null,
     make: MakeClaimant,
   ): readonly HostClaimant[] {
-    const next = claims === null || claims.size === 0 ? [] : lapsed.flatMap((each) => {
-      const hosts = this.#hostsOf(each, claims);
-      return hosts.length === 0 ? [] : this.#claimant(each.route, hosts, make);
-    });
+    const next: HostClaimant[] = [];
+    if (claims !== null && claims.size > 0) {
+      const byNamespace = Map.groupBy(lapsed, ({ route }) => route.identity.ref.namespace);
+      for (const [namespace, own] of byNamespace) {
+        for (const [route, hosts] of keptHosts(own, this.#claimedBy(namespace, claims))) {
+          next.push(this.#claimant(route, hosts, make));
+        }
+      }
+    }
     if (!isSameList(this.#last, next)) this.#last = next;
     return this.#last;
   }
@@ -46,24 +51,6 @@ export class KeptHosts {
     const claimant = make(route, hosts);
     this.#known.set(route, claimant);
     return claimant;
-  }
-
-  /** Those that the route names and its namespace has claimed. */
-  #hostsOf({ route, hostnames }: LapsedRoute, claims: HostClaims): readonly string[] {
-    const { namespace } = route.identity.ref;
-    const hosts = new Set<string>();
-    for (const hostname of hostnames) {
-      if (hostname !== null) {
-        const isClaimed = claims.get(hostname)?.some((one) => one.namespace === namespace);
-        if (isClaimed === true) hosts.add(hostname);
-        if (!hostname.startsWith("*.")) continue;
-      }
-      // Listeners had a part of what the hostname stands for.
-      for (const host of this.#claimedBy(namespace, claims)) {
-        if (hostname === null || covers(hostname, host)) hosts.add(host);
-      }
-    }
-    return [...hosts];
   }
 
   #claimedBy(namespace: string, claims: HostClaims): readonly string[] {
@@ -81,4 +68,39 @@ export class KeptHosts {
     }
     return known.get(namespace) ?? [];
   }
+}
+
+/**
+ * By route. @param claimed By the namespace of the routes. A wildcard or a route for any host keeps what listeners
+ * had of it.
+ */
+function keptHosts(
+  lapsed: readonly LapsedRoute[],
+  claimed: readonly string[],
+): ReadonlyMap<HttpRouteModel, readonly string[]> {
+  const kept = new Map<HttpRouteModel, string[]>();
+  if (claimed.length === 0) return kept;
+  const names = new Map<Hostname, HttpRouteModel>();
+  for (const { route, hostnames } of lapsed) {
+    for (const hostname of hostnames) if (!names.has(hostname)) names.set(hostname, route);
+  }
+  for (const host of claimed) {
+    const route = routeOf(host, names);
+    if (route === undefined) continue;
+    const hosts = kept.get(route);
+    if (hosts === undefined) kept.set(route, [host]);
+    else hosts.push(host);
+  }
+  return kept;
+}
+
+function routeOf(
+  host: string,
+  names: ReadonlyMap<Hostname, HttpRouteModel>,
+): HttpRouteModel | undefined {
+  for (const pattern of [host, ...broaderPatterns(host)]) {
+    const route = names.get(pattern);
+    if (route !== undefined) return route;
+  }
+  return names.get(null);
 }
