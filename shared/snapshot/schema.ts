@@ -151,10 +151,7 @@ export const ACTION = Type.Union([FORWARD, REPLY]);
 export const ROUTE = object({
   /** Unique and stable: `<host> <path type> <path>`, for example `app.example.com Prefix /api`. */
   id: Type.String({ minLength: 1, missing: () => "" }),
-  /**
-   * Ids of listeners, sorted; missing: the two built-in ones, `http` and `https`. `@http` and `@https`: all
-   * requests to Gateways that share the socket.
-   */
+  /** Ids of listeners, sorted; missing: `http` and `https`. `@http`, `@https`: all that share the socket. */
   listeners: Type.Optional(Type.Array(ID, { minItems: 1 })),
   /**
    * Lower case, no trailing dot: `app.example.com` (exact), `*.example.com` (exactly one label in

@@ -4,11 +4,11 @@
  * serves a host, and whose claims hold while some objects are not known.
  */
 import { formatObject } from "../../../shared/problem.ts";
+import type { HostSettings, Route } from "../../../shared/snapshot/types.ts";
 import { compareAge } from "../../base/identity.ts";
 import { LastResult } from "../../base/memo.ts";
 import { isAlike } from "../../kube/likeness.ts";
 import { INGRESSES } from "../../kube/types.ts";
-import type { Routing } from "../routes/routes.ts";
 import type { HostClaims } from "./host_claims.ts";
 import type { HostClaimant } from "./host_owner.ts";
 
@@ -38,7 +38,10 @@ export class ClaimantList {
 export type ServedHosts = ReadonlyMap<string, string>;
 
 /** Routes of Ingresses in order of precedence, and the aliases of their hosts. */
-type ServedRouting = Pick<Routing, "routes" | "aliases">;
+interface ServedRouting {
+  readonly routes: readonly Route[];
+  readonly aliases: readonly HostSettings[];
+}
 
 interface ServingInputs extends ServedRouting {
   readonly hosts: ReadonlySet<string>;
