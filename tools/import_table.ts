@@ -17,6 +17,7 @@ const SHARED: Readonly<Record<string, readonly string[]>> = {
   "shared/path": [],
   "shared/snapshot": ["shared", "shared/host", "shared/net", "shared/path"],
   "shared/stream": ["shared", "shared/credentials", "shared/host", "shared/snapshot"],
+  "shared/yaml": [],
 };
 
 /** Every row of controller and proxy may import all of shared besides. */
@@ -34,7 +35,8 @@ const CONTROLLER: Readonly<Record<string, readonly string[]>> = {
     "controller/translate/hosts",
     "controller/translate/model",
   ],
-  "controller/kube": [],
+  "controller/kube": ["controller/kube/kubeconfig"],
+  "controller/kube/kubeconfig": [],
   "controller/main.ts": ["controller/cli", "controller/kube", "controller/process"],
   "controller/metrics.ts": ["controller/kube"],
   "controller/outputs": [

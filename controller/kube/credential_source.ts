@@ -6,7 +6,7 @@
  * that `credentials.ts` needs takes 70 MiB in each thread that loads it.
  */
 import { dirname, resolve } from "node:path";
-import { parse } from "yaml";
+import { readKubeconfig } from "./kubeconfig/kubeconfig.ts";
 
 export type CredentialSource =
   | {
@@ -61,32 +61,9 @@ export function serverOf({ host, port }: { readonly host: string; readonly port:
   return `https://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-/** The fields that name files; https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/ */
-interface Kubeconfig {
-  readonly "current-context"?: string;
-  readonly contexts?: readonly Named<
-    "context",
-    { readonly cluster?: string; readonly user?: string; readonly namespace?: string }
-  >[];
-  readonly clusters?: readonly Named<
-    "cluster",
-    { readonly server?: string; readonly "certificate-authority"?: string }
-  >[];
-  readonly users?: readonly Named<
-    "user",
-    {
-      readonly "client-certificate"?: string;
-      readonly "client-key"?: string;
-      readonly tokenFile?: string;
-    }
-  >[];
-}
-
-type Named<K extends string, T> = { readonly name: string } & { readonly [key in K]?: T };
-
 /** Throws for what is no kubeconfig. */
 function reachOfKubeconfig(file: string, wanted: string | null): Reach | null {
-  const config: Kubeconfig = parse(Deno.readTextFileSync(file));
+  const config = readKubeconfig(file);
   const name = wanted ?? config["current-context"];
   const context = config.contexts?.find((one) => one.name === name)?.context;
   const cluster = config.clusters?.find((one) => one.name === context?.cluster)?.cluster;

@@ -8,8 +8,8 @@
 import { KubeConfig } from "@kubernetes/client-node";
 import https from "node:https";
 import { dirname, join, resolve } from "node:path";
-import { parse } from "yaml";
 import { type CredentialSource, serverOf } from "./credential_source.ts";
+import { type Kubeconfig, readKubeconfig } from "./kubeconfig/kubeconfig.ts";
 
 export type CredentialsReading =
   | { readonly ok: true; readonly credentials: Credentials }
@@ -117,9 +117,12 @@ export class Credentials {
 function readConfig(source: CredentialSource): KubeConfig {
   const config = new KubeConfig();
   if (source.kind === "kubeconfig") {
-    config.loadFromFile(source.file);
+    const kubeconfig = readKubeconfig(source.file);
+    // As JSON, which parses: of YAML, the messages of the package's parser cite lines with tokens.
+    config.loadFromString(JSON.stringify(kubeconfig));
+    config.makePathsAbsolute(dirname(source.file));
     if (source.context !== null) config.setCurrentContext(source.context);
-    useTokenFile(config, source.file);
+    useTokenFile(config, kubeconfig, source.file);
     return config;
   }
   config.loadFromClusterAndUser(
@@ -144,9 +147,8 @@ function readConfig(source: CredentialSource): KubeConfig {
  * The package overlooks `tokenFile`, which kubectl prefers to `token`.
  * https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/#AuthInfo
  */
-function useTokenFile(config: KubeConfig, file: string): void {
+function useTokenFile(config: KubeConfig, { users }: Kubeconfig, file: string): void {
   const name = config.getCurrentUser()?.name;
-  const { users } = parse(Deno.readTextFileSync(file)) as { readonly users?: readonly NamedUser[] };
   const tokenFile = users?.find((user) => user.name === name)?.user?.tokenFile;
   if (typeof tokenFile !== "string" || tokenFile === "") return;
   config.users = config.users.map((user) => {
@@ -158,11 +160,6 @@ function useTokenFile(config: KubeConfig, file: string): void {
       authProvider: { name: "tokenFile", config: { tokenFile: path } },
     };
   });
-}
-
-interface NamedUser {
-  readonly name: string;
-  readonly user?: { readonly tokenFile?: unknown };
 }
 
 /** What cannot work with this controller's rights, and the remedy; null where nothing stands against it. */

@@ -30,7 +30,12 @@ import {
   sourceOf,
 } from "./position.ts";
 import { strictProblems } from "./strict_validation.ts";
-import { fault, type SyntaxFault, syntaxFault, thrownFault } from "./syntax_fault.ts";
+import {
+  fault,
+  type SyntaxFault,
+  syntaxFault,
+  thrownFault,
+} from "../../shared/yaml/syntax_fault.ts";
 import { type FilePart, withheldLines } from "./withheld_lines.ts";
 
 /** A problem and where its cause stands; null where no file is at fault. */

@@ -2,8 +2,8 @@
  * The proxy workload that a command line asks for. In: options, and the pod template that they name.
  * Out: what `workloadObjects` takes, or what is wrong with that file.
  */
-import { parseDocument } from "yaml";
 import type { ControllerOptions } from "../../cli/options.ts";
+import { readGuardedYaml } from "../../../shared/yaml/guarded_yaml.ts";
 import type { WorkloadOptions } from "./options.ts";
 
 export type WorkloadReading =
@@ -55,9 +55,8 @@ async function readTemplate(
     const remedy = "give --proxy-pod-template a YAML file that can be read";
     return { ok: false, message: `pod template ${file} cannot be read: ${reason}; ${remedy}` };
   }
-  const document = parseDocument(text);
-  const [error] = document.errors;
-  if (error === undefined) return { ok: true, value: document.toJS() };
-  const message = `pod template ${file} is no YAML: ${error.message.split("\n")[0]}; correct it`;
-  return { ok: false, message };
+  // It may hold passwords, as values of environment variables.
+  const reading = readGuardedYaml(text);
+  if (reading.ok) return reading;
+  return { ok: false, message: `pod template ${file} is no YAML: ${reading.message}; correct it` };
 }
