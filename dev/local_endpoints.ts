@@ -27,6 +27,7 @@ import type { ConfigMapName } from "../controller/translate/model/global_setting
 import type { DefaultBackend } from "../controller/translate/translator.ts";
 import { backendsOfRoutes } from "./gateway/route_backends.ts";
 import type { ObjectRef, Problem } from "../shared/problem.ts";
+import { reservedAddress } from "../shared/net/reserved_address.ts";
 import type { Endpoint } from "../shared/snapshot/types.ts";
 import { byVersion, type SampleVersion, withPlainPorts } from "./sample/ports.ts";
 import { isLoopback, parseTarget, type ServiceMapping, type Target } from "./service_mapping.ts";
@@ -69,6 +70,8 @@ export interface LocalEndpointOptions {
   readonly configMap?: ConfigMapName | null;
   /** Whether samples may stand for who authenticates: nothing is served. */
   readonly samplesAuthenticate?: true;
+  /** Services (`default/web`) whose ports with TLS stay as they are written; missing for none. */
+  readonly closed?: ReadonlySet<string>;
 }
 
 /**
@@ -126,6 +129,7 @@ class LocalService {
   ) {
     const { namespace, name } = service.metadata as { namespace: string; name: string };
     this.#ref = { kind: "Service", namespace, name };
+    const isClosed = options.closed?.has(`${namespace}/${name}`) === true;
     const found = new Map<SampleVersion, readonly Endpoint[]>();
     this.#samples = (version) => {
       if (!found.has(version)) found.set(version, options.samples(namespace, name, version));
@@ -160,7 +164,7 @@ class LocalService {
       this.service = free.length < ports.length ? asClusterIP(service) : service;
     } else if (slices.length > 0) {
       const replaced = this.#replaceAddresses(slices, free);
-      this.service = withPlainPorts(service, replaced);
+      this.service = isClosed ? service : withPlainPorts(service, replaced);
     } else {
       for (const port of free) this.#stand(port, { kind: "sample", text: SAMPLE });
       const conditions = { ready: true };
@@ -168,7 +172,7 @@ class LocalService {
         const endpoints = this.#samples(version).map((endpoint) => ({ endpoint, conditions }));
         this.#addSlices(`dev-${name}-sample${SUFFIX[version]}`, ports, endpoints);
       }
-      this.service = withPlainPorts(service, new Set(free));
+      this.service = isClosed ? service : withPlainPorts(service, new Set(free));
     }
   }
 
@@ -190,9 +194,11 @@ class LocalService {
       }
       const ports = slice.ports.filter((port) => free.some((own) => samePort(own, port)));
       const served = free.filter((port) => ports.some((other) => samePort(port, other)));
-      const elsewhere = endpoints.filter(isElsewhere);
-      if (elsewhere.length < endpoints.length) {
-        const here = endpoints.filter((endpoint) => !isElsewhere(endpoint));
+      const elsewhere = endpoints.filter((endpoint) =>
+        isElsewhere(endpoint) && isAllowed(endpoint)
+      );
+      const here = endpoints.filter((endpoint) => !isElsewhere(endpoint));
+      if (here.length > 0) {
         this.slices.push({ ...slice, endpoints: here, ports });
       }
       if (elsewhere.length === 0 || served.length === 0) continue;
@@ -421,6 +427,13 @@ function isElsewhere(endpoint: SliceEndpoint | null): endpoint is SliceEndpoint 
   const addresses = listOf<unknown>(endpoint?.addresses);
   return addresses.length > 0 &&
     addresses.every((address) => typeof address === "string" && !isLoopback(address));
+}
+
+/** Whether a cluster would send requests there: nothing is in the place of the others. */
+function isAllowed({ addresses }: SliceEndpoint): boolean {
+  return listOf<unknown>(addresses).some((address) =>
+    typeof address === "string" && (isIP(address) === 0 || reservedAddress(address) === null)
+  );
 }
 
 function keyOf(service: Service): string {

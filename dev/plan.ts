@@ -19,6 +19,7 @@ import type { ConfigMapName } from "../controller/translate/model/global_setting
 import type { PortRange } from "../shared/net/port_range.ts";
 import type { Problem } from "../shared/problem.ts";
 import type { Snapshot } from "../shared/snapshot/types.ts";
+import { closedServices, settingProblems } from "./backend_tls.ts";
 import { withAssumedObjects } from "./gateway/assumed_objects.ts";
 import { gatewayProblems } from "./gateway/gateway_problems.ts";
 import { localEndpoints, type SampleEndpoints, type StandIn } from "./local_endpoints.ts";
@@ -29,7 +30,7 @@ import { classProblems, OWN_CLASS } from "./problems/class_problems.ts";
 import { misplacedAnnotations } from "./problems/misplaced_annotations.ts";
 import { inWordsOfDev, withoutRepetitions } from "./problems/words_of_dev.ts";
 import { withSampleProtocols } from "./sample_upstreams.ts";
-import type { ServiceMapping } from "./service_mapping.ts";
+import { isLoopback, type ServiceMapping } from "./service_mapping.ts";
 
 const CONTROLLER = "pingress.io/ingress-controller";
 
@@ -73,15 +74,18 @@ export function makePlan(
 ): Plan {
   const translateOptions = toTranslateOptions(options);
   const resources = withAssumedObjects(manifests.resources);
-  const local = localEndpoints(resources, { ...options, samples });
   // Of both translations below, so that what they have in common is read once.
   const translator = new Translator();
+  const asWritten = { ...translateOptions, allowLocalEndpoints: false };
+  const written = translator.translate(resources, published, asWritten, clock).problems;
+  const closed = closedServices(written);
+  const local = localEndpoints(resources, { ...options, samples, closed });
   const translated = translator.translate(local.resources, published, translateOptions, clock);
   const problems = [
     ...local.problems,
     ...translated.problems.filter((problem) => !isOfSlice(problem)),
-    ...translator.translate(resources, published, translateOptions, clock).problems
-      .filter(isOfSlice),
+    ...written.filter((problem) => isOfSlice(problem) && !isOfThisMachine(problem, manifests)),
+    ...settingProblems(written, translated.problems),
     ...classProblems(manifests.resources, translated.statuses, translateOptions),
     ...misplacedAnnotations(manifests.resources),
     ...certificateDateProblems(translated.snapshot, resources.secrets, clock()),
@@ -128,6 +132,12 @@ export function toTranslateOptions(options: PlanOptions): TranslateOptions {
 /** They are reported as they were written: slices with local addresses have other fields. */
 function isOfSlice({ object }: Problem): boolean {
   return object?.kind === "EndpointSlice";
+}
+
+/** A program of the user's, which a slice names by a loopback address. */
+function isOfThisMachine({ object, field, reason }: Problem, manifests: Manifests): boolean {
+  const address = manifests.valueAt(object, field);
+  return reason === "EndpointNotAllowed" && typeof address === "string" && isLoopback(address);
 }
 
 function byPlace(a: LocatedProblem, b: LocatedProblem): number {

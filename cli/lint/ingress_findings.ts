@@ -4,6 +4,7 @@
  */
 import { NGINX_PREFIX } from "../../controller/translate/annotations/nginx/table.ts";
 import { asList, asText, fieldOf } from "../../controller/base/json.ts";
+import { isAboutBackendTls } from "../../dev/backend_tls.ts";
 import type { Problem } from "../../shared/problem.ts";
 import type { Finding, InputProblem, Verdict } from "./finding.ts";
 import type { JudgedIngress } from "./judgement.ts";
@@ -46,6 +47,8 @@ export function ingressFindings(judged: JudgedIngress, locate: Locate): Finding[
         ? "no request reaches the path in ingress-nginx, too"
         : SAME_THERE.has(problem.reason)
         ? "ingress-nginx answers 503, too"
+        : isAboutBackendTls(problem)
+        ? "ingress-nginx reads neither appProtocol nor annotations of a Service"
         : `${problem.field === "" ? "the Ingress" : problem.field} as it is written`,
       difference: problem.message,
       remedy: problem.reason === "HostNotOwned"

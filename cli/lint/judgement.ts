@@ -14,6 +14,12 @@ import {
   type IngressStatus,
   Translator,
 } from "../../controller/translate/translator.ts";
+import {
+  closedServices,
+  hasBackendTls,
+  isAboutBackendTls,
+  settingProblems,
+} from "../../dev/backend_tls.ts";
 import { authenticatorsOf, localEndpoints } from "../../dev/local_endpoints.ts";
 import type { LocatedObject } from "./cluster_findings.ts";
 import { refOf } from "../../dev/problems/class_problems.ts";
@@ -57,18 +63,8 @@ export function judge(
     resources,
     authenticatorsOf({ ...resources, configMaps }, CONFIG_MAP),
   );
-  const local = localEndpoints(
-    { ...resources, services: [...resources.services, ...assumed.services], configMaps },
-    {
-      mappings: [],
-      samples: () => ENDPOINTS,
-      defaultBackend: null,
-      configMap: CONFIG_MAP,
-      samplesAuthenticate: true,
-    },
-  );
   const nginxClasses = [...options.nginxClasses, ...classesWithProfile(resources)];
-  const { problems, statuses } = new Translator().translate(local.resources, null, {
+  const translateOptions = {
     ingressClasses: nginxClasses,
     nginxClasses,
     controllerNames: options.controllerNames,
@@ -82,7 +78,28 @@ export function judge(
     defaultCertificate: null,
     hostOwnership: options.hostOwnership,
     version: { epoch: "file", seen: {} },
-  }, clock);
+  } as const;
+  const translator = new Translator();
+  const written = hasBackendTls(resources)
+    ? translator.translate({ ...resources, configMaps }, null, translateOptions, clock).problems
+    : [];
+  const local = localEndpoints(
+    { ...resources, services: [...resources.services, ...assumed.services], configMaps },
+    {
+      closed: closedServices(written),
+      mappings: [],
+      samples: () => ENDPOINTS,
+      defaultBackend: null,
+      configMap: CONFIG_MAP,
+      samplesAuthenticate: true,
+    },
+  );
+  const translated = translator.translate(local.resources, null, translateOptions, clock);
+  const { statuses } = translated;
+  const problems = [
+    ...translated.problems,
+    ...settingProblems(written, translated.problems).map(asVerdict),
+  ];
   const byObject = Map.groupBy(
     problems,
     ({ object }) => object === null ? "" : formatObject(object),
@@ -102,13 +119,67 @@ export function judge(
     const status = statusOf.get(key);
     if (status === undefined) others.push(ingress);
     else {
-      const problems = (byObject.get(key) ?? []).filter((problem) =>
-        problem.reason !== "ExternalNameNotAllowed" || !asksHost(ingress, problem.field, hosts)
+      const ofServices = serviceProblems(ingress, byObject);
+      const problems = (byObject.get(key) ?? []).filter(({ reason, field }) =>
+        (reason !== "ExternalNameNotAllowed" || !asksHost(ingress, field, hosts)) &&
+        // The Service says why.
+        (reason !== "UpstreamTlsInvalid" || ofServices.length === 0)
       );
-      judged.push({ ingress, name: nameOf(ingress), status, problems, closedBy });
+      judged.push({
+        ...{ ingress, name: nameOf(ingress), status, closedBy },
+        problems: [...problems, ...ofServices],
+      });
     }
   }
   return { judged, others, globalProblems };
+}
+
+/** Settings of TLS that ingress-nginx does not know: an error only where requests get none here. */
+function asVerdict(problem: Problem): Problem {
+  return { ...problem, severity: KEEP_OPEN.has(problem.reason) ? "warning" : "error" };
+}
+
+const KEEP_OPEN: ReadonlySet<string> = new Set([
+  "UpstreamTlsIgnored",
+  "UpstreamUnverified",
+  "UpstreamVerifyInvalid",
+]);
+
+/** What is wrong with TLS to the Services that an Ingress names, at the first place of each. */
+function serviceProblems(
+  ingress: Ingress,
+  byObject: ReadonlyMap<string, readonly Problem[]>,
+): Problem[] {
+  const object = refOf(ingress);
+  const places = new Map<string, string>();
+  for (const { name, field } of namedServices(ingress)) {
+    if (!places.has(name)) places.set(name, field);
+  }
+  return [...places].flatMap(([name, field]) =>
+    (byObject.get(formatObject({ ...object, kind: "Service", name })) ?? [])
+      .filter(isAboutBackendTls)
+      .map((problem) => ({
+        ...problem,
+        ...{ object, field },
+        message: `Service ${name}: ${problem.message}`,
+      }))
+  );
+}
+
+function namedServices({ spec }: Ingress): { readonly name: string; readonly field: string }[] {
+  const backends = [
+    { backend: fieldOf(spec, "defaultBackend"), field: "spec.defaultBackend" },
+    ...(asList(fieldOf(spec, "rules")) ?? []).flatMap((rule, i) =>
+      (asList(fieldOf(fieldOf(rule, "http"), "paths")) ?? []).map((path, j) => ({
+        backend: fieldOf(path, "backend"),
+        field: `spec.rules[${i}].http.paths[${j}].backend`,
+      }))
+    ),
+  ];
+  return backends.flatMap(({ backend, field }) => {
+    const name = asText(fieldOf(fieldOf(backend, "service"), "name"));
+    return name === null ? [] : [{ name, field: `${field}.service.name` }];
+  });
 }
 
 /** Of rules, in lower case; as a host pattern. */

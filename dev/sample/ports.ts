@@ -3,6 +3,7 @@
  * plain text, and the Service as it is for ports that they stand behind.
  */
 import type { Service, ServicePort } from "../../controller/kube/resources.ts";
+import { UPSTREAM_TLS_PREFIX } from "../../controller/translate/annotations/own_annotation_names.ts";
 import { readAppProtocol } from "../../controller/translate/backends/app_protocol.ts";
 import { asList } from "../../controller/base/json.ts";
 
@@ -31,13 +32,13 @@ export function withPlainPorts(service: Service, plain: ReadonlySet<ServicePort>
   if (ports.some(isSecured)) return { ...service, spec };
   // Said of pods by themselves, settings of TLS are no mistake.
   const annotations = Object.entries(service.metadata?.annotations ?? {})
-    .filter(([name]) => !name.startsWith("pingress.io/upstream-tls-"));
+    .filter(([name]) => !name.startsWith(UPSTREAM_TLS_PREFIX));
   const metadata = { ...service.metadata, annotations: Object.fromEntries(annotations) };
   return { ...service, metadata, spec };
 }
 
 /** Whether pods behind it speak TLS. */
-function isSecured(port: ServicePort | null): boolean {
+export function isSecured(port: ServicePort | null): boolean {
   const protocol = readAppProtocol(port?.appProtocol);
   return protocol === "https" || protocol === "h2";
 }
