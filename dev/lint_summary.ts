@@ -45,6 +45,7 @@ export function lintSummary(
     controllerNames: [LINT_OPTIONS.controllerName.default],
     watchNamespaces: [],
     hostOwnership: plan.hostOwnership ?? LINT_OPTIONS.hostOwnership.default,
+    backend: plan.backend ?? LINT_OPTIONS.backend.default,
     allowExternalName: plan.allowExternalName,
     acceptUnsupported: plan.acceptUnsupported,
     allowAcceptUnsupportedAnnotation: plan.allowAcceptUnsupportedAnnotation,

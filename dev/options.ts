@@ -11,6 +11,7 @@ import {
 } from "../controller/cli/option_values.ts";
 import { HOST_OWNERSHIPS, type HostOwnershipMode } from "../controller/translate/translator.ts";
 import { isDnsName } from "../controller/base/names.ts";
+import { type Backend, BACKENDS } from "../controller/cli/option_specs.ts";
 import type { Address } from "../shared/net/address.ts";
 import { LOG_LEVELS, type LogLevel } from "../shared/log.ts";
 import {
@@ -119,6 +120,19 @@ export const PLAN_OPTIONS = defineOptions({
 /** Of a machine's own ports: more than a folder has Gateways. */
 const MAX_LISTEN_RANGE = 1024;
 
+/** Whether Gateways share the addresses of the nodes; also of `lint`. */
+export const BACKEND_OPTION = defineOptions({
+  backend: {
+    type: "choice",
+    choices: BACKENDS,
+    default: "HostPort",
+    reason: "as in the manifests of an installation",
+    help:
+      "As for the controller: with HostPort, Gateways share the addresses of Ingresses on the " +
+      "ports 80 and 443 unless a parameter says otherwise; with LoadBalancer, each has its own.",
+  },
+});
+
 /** Where listeners of Gateways are served. */
 export const GATEWAY_OPTIONS = defineOptions({
   listenRange: {
@@ -137,6 +151,7 @@ export const GATEWAY_OPTIONS = defineOptions({
       "first --listen-http if the task may use all of its ports, else on 127.0.0.1. Requests are " +
       "never forwarded to them.",
   },
+  ...BACKEND_OPTION,
 });
 
 /** How paths are read. */
@@ -270,6 +285,7 @@ export function toPlanOptions(options: {
   readonly defaultBackend: string | undefined;
   readonly configmap: string | undefined;
   readonly listenRange: string;
+  readonly backend: Backend;
   readonly hostOwnership: HostOwnershipMode;
   readonly acceptUnsupported: readonly string[];
   readonly allowAcceptUnsupportedAnnotation: boolean;
@@ -286,6 +302,7 @@ export function toPlanOptions(options: {
     listenRange: options.listenRange === GATEWAY_OPTIONS.listenRange.default
       ? rangeBeside(mappings)
       : parsePortRange(options.listenRange) ?? DEFAULT_LISTEN_RANGE,
+    backend: options.backend,
     acceptUnsupported: options.acceptUnsupported.flatMap(namesOf),
     allowAcceptUnsupportedAnnotation: options.allowAcceptUnsupportedAnnotation,
     defaultBackend: options.defaultBackend === undefined

@@ -3,10 +3,13 @@
  * backends listen. Out: the snapshot for the proxy, and every problem with its place in the files,
  * those of Ingresses that are not served included.
  */
+import type { Backend } from "../controller/cli/option_specs.ts";
+import { defaultAddress } from "../controller/cli/options.ts";
 import {
   type Clock,
   DEFAULT_GATEWAY_OPTIONS,
   type DefaultBackend,
+  type GatewayOptions,
   type GatewayTranslation,
   type HostOwner,
   type HostOwnershipMode,
@@ -48,6 +51,8 @@ export interface PlanOptions extends RefusalOptions {
   readonly allowExternalName: boolean;
   /** Of ports for listeners of Gateways; missing for the default. */
   readonly listenRange?: PortRange;
+  /** `HostPort` where it is missing. */
+  readonly backend?: Backend;
 }
 
 export interface Plan {
@@ -89,7 +94,9 @@ export function makePlan(
     ...classProblems(manifests.resources, translated.statuses, translateOptions),
     ...misplacedAnnotations(manifests.resources),
     ...certificateDateProblems(translated.snapshot, resources.secrets, clock()),
-    ...(translated.gateway === null ? [] : gatewayProblems(resources, translated.gateway)),
+    ...(translated.gateway === null
+      ? []
+      : gatewayProblems(resources, translated.gateway, translateOptions.gateway)),
   ];
   return {
     snapshot: withSampleProtocols(translated.snapshot, local.standIns, samples),
@@ -107,7 +114,9 @@ export function makePlan(
   };
 }
 
-export function toTranslateOptions(options: PlanOptions): TranslateOptions {
+export function toTranslateOptions(
+  options: PlanOptions,
+): TranslateOptions & { readonly gateway: GatewayOptions } {
   return {
     ingressClasses: [OWN_CLASS, ...options.ingressClasses, ...options.nginxClasses],
     nginxClasses: options.nginxClasses,
@@ -122,11 +131,17 @@ export function toTranslateOptions(options: PlanOptions): TranslateOptions {
     allowLocalEndpoints: true,
     hostOwnership: options.hostOwnership ?? "namespace",
     gateway: {
-      ...DEFAULT_GATEWAY_OPTIONS,
+      ...gatewayOptionsOf(options.backend ?? "HostPort"),
       ...(options.listenRange === undefined ? {} : { listenRange: options.listenRange }),
     },
     version: { epoch: "file", seen: {} },
   };
+}
+
+/** Of a controller with this backend, and no other flag for Gateways. */
+export function gatewayOptionsOf(backend: Backend): GatewayOptions {
+  const address = defaultAddress(backend, DEFAULT_GATEWAY_OPTIONS.service);
+  return { ...DEFAULT_GATEWAY_OPTIONS, address };
 }
 
 /** They are reported as they were written: slices with local addresses have other fields. */

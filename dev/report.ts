@@ -9,7 +9,7 @@ import { explain } from "../proxy/router/explain.ts";
 import type { SocketStates } from "../proxy/listen/listener_sockets.ts";
 import { type Address, formatAddress } from "../shared/net/address.ts";
 import type { Action, Certificate, Route, Snapshot, Upstream } from "../shared/snapshot/types.ts";
-import { isOfGateway } from "./gateway/gateway_routes.ts";
+import { isOfIngress } from "./gateway/gateway_routes.ts";
 import {
   formatGateways,
   gatewayCurlLines,
@@ -93,9 +93,10 @@ export function gatewaySections(plan: Plan, listeners: Listeners): string[] {
   return formatGateways(plan, localSockets(listeners));
 }
 
-function localSockets({ sockets }: Listeners): LocalSockets {
+function localSockets({ sockets, http, https }: Listeners): LocalSockets {
   return {
     ...sockets,
+    shared: { http: http.map(connectable), https: https.map(connectable) },
     hostname: connectable({ hostname: sockets.hostname, port: 0 }).hostname,
     authorityFile: AUTHORITY_FILE,
   };
@@ -128,13 +129,13 @@ function mapHint({ standIns }: Plan): string | null {
 }
 
 function hasIngressRoutes({ routes, defaultAction }: Snapshot): boolean {
-  return defaultAction !== null || routes.some((route) => !isOfGateway(route));
+  return defaultAction !== null || routes.some(isOfIngress);
 }
 
 /** The table of what Ingresses say, with a header, one line for each route in the order of precedence. */
 export function formatTable(plan: Plan): string {
   const { defaultAction } = plan.snapshot;
-  const routes = plan.snapshot.routes.filter((route) => !isOfGateway(route));
+  const routes = plan.snapshot.routes.filter(isOfIngress);
   if (routes.length === 0 && defaultAction === null) return "Nothing is served: no route was found";
   const rows = [["HOST", "PATH", "BACKEND", "TLS", "GOES TO"]];
   for (const route of routes.slice(0, MAX_SHOWN)) {
@@ -243,8 +244,7 @@ function findRequest(
       return addresses?.kind === "dns" || (addresses?.endpoints.length ?? 0) > 0;
     });
   const candidates = snapshot.routes
-    .filter((route) => !isOfGateway(route))
-    .filter((route) => reachable(route.action) && wanted(route))
+    .filter((route) => isOfIngress(route) && reachable(route.action) && wanted(route))
     .filter((route) => replyText(snapshot, route) === null && !isProtected(snapshot, route))
     .sort((a, b) =>
       easiness(a) - easiness(b) || a.match.path.value.length - b.match.path.value.length

@@ -30,6 +30,8 @@ import {
   readClaims,
 } from "../../controller/outputs/publish/host_claims.ts";
 import { isPodReady } from "../../controller/outputs/workload/pod_status.ts";
+import { parameterReferences } from "../../controller/translate/gateway/gateway_parameters.ts";
+import { GatewayReaders } from "../../controller/translate/gateway/gateway_readers.ts";
 import type { HostClaims, TranslateOptions } from "../../controller/translate/translator.ts";
 import type { Snapshot } from "../../shared/snapshot/types.ts";
 import type { Cluster } from "../cluster/cluster.ts";
@@ -79,9 +81,10 @@ export async function readClusterObjects(
     readResources(list),
   ]);
   const configMaps = await readConfigMap(cluster, options, unread);
+  const parameters = await readParameters(cluster, resources, namespace, unread);
   const watchNamespaces = options?.watchNamespaces ?? null;
   return {
-    resources: { ...watched(resources, watchNamespaces), configMaps },
+    resources: { ...watched(resources, watchNamespaces), configMaps, ...parameters },
     hasEndpoints: !failed.has(ENDPOINT_SLICES),
     ...{ snapshot, unread },
     proxyArgs: options?.proxyArgs ?? [],
@@ -218,6 +221,26 @@ async function readConfigMap(
   if (reading.ok) return reading.value === null ? [] : [reading.value];
   unread.push(reading.unread);
   return null;
+}
+
+/** Those that GatewayClasses and Gateways name; what could not be read is said once. */
+async function readParameters(
+  cluster: Cluster,
+  resources: Resources,
+  namespace: string,
+  unread: Unread[],
+): Promise<Pick<Resources, "gatewayConfigMaps" | "unreadConfigMaps">> {
+  const names = [...parameterReferences(resources, namespace, new GatewayReaders())];
+  const readings = await Promise.all(names.map(async (key) => {
+    const [namespace, name] = key.split("/");
+    return { key, reading: await readObject(cluster, CONFIG_MAPS, namespace, name) };
+  }));
+  const failed = readings.flatMap(({ key, reading }) => reading.ok ? [] : [{ key, ...reading }]);
+  if (failed.length > 0) unread.push(failed[0].unread);
+  return {
+    gatewayConfigMaps: readings.flatMap(({ reading }) => reading.ok ? reading.value ?? [] : []),
+    unreadConfigMaps: failed.map(({ key }) => key),
+  };
 }
 
 /** Whether Ingresses or Services are among what could not be read. */

@@ -56,6 +56,9 @@ const HTTPS_REDIRECT = closed({
 const ROUTE = closed({
   id: nullable(TEXT, "Null for the default backend."),
   origin: nullable(ORIGIN),
+  sharedBy: Type.Array(closed({ gateway: TEXT, listener: TEXT }), {
+    description: "Listeners of Gateways that share the address of Ingresses.",
+  }),
   backends: Type.Array(BACKEND),
   reply: REPLY,
   fault: nullable(TEXT, "Why its requests get 500, as its match cannot be compiled."),
@@ -119,6 +122,14 @@ export const EXPLANATION = closed({
   listener: nullable(LISTENER),
   refusals: Type.Array(closed({ gateway: TEXT, reason: TEXT })),
   otherGateways: TEXTS,
+  elsewhere: Type.Array(
+    closed({
+      gateway: Type.String({ description: "NAMESPACE/NAME." }),
+      scheme: Type.Enum(["http", "https"]),
+      port: Type.Integer({ description: "The public one." }),
+    }),
+    { description: "Listeners for the host with another scheme or port." },
+  ),
   owner: nullable(OWNER),
   httpsRedirect: nullable(HTTPS_REDIRECT),
   route: nullable(ROUTE, "Null where no route takes the request."),

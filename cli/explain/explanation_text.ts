@@ -78,13 +78,21 @@ function requestLines({ url, request }: UrlExplanation): string[] {
   ];
 }
 
-function listenerSections({ listener, otherGateways }: UrlExplanation): string[][] {
+function listenerSections(
+  { listener, otherGateways, elsewhere, answer }: UrlExplanation,
+): string[][] {
   const others = otherGateways.map((other) =>
     `Gateway ${other} takes this URL, too, at its own address: add --gateway ${other}`
   );
+  const isMissing = answer.kind === "error" && answer.status === 404;
+  const ports = !isMissing
+    ? []
+    : elsewhere.map(({ gateway, scheme, port }) =>
+      `Gateway ${gateway} has this host for ${scheme} on port ${port}`
+    );
   return listener === null
-    ? [others]
-    : [listenerLines(listener, others.map((other) => `  ${other}`))];
+    ? [others, ports]
+    : [listenerLines(listener, [...others, ...ports].map(indented))];
 }
 
 function listenerLines(listener: ListenerFacts, others: readonly string[]): string[] {
@@ -165,7 +173,17 @@ function routeLines({ route, answer, request, filters }: UrlExplanation): string
       indented(upstream === null ? text : `${text} (requests for ${upstream})`)
     ),
     ...(route.origin === null ? [] : [`  from ${originText(route.origin)}`]),
+    ...sharedLines(route),
   ];
+}
+
+function sharedLines({ sharedBy }: RouteFacts): string[] {
+  const byGateway = Map.groupBy(sharedBy, ({ gateway }) => gateway);
+  return Array.from(byGateway, ([gateway, listeners]) => {
+    const names = listeners.map(({ listener }) => listener).join(", ");
+    const word = listeners.length === 1 ? "listener" : "listeners";
+    return `  on Gateway ${gateway}, ${word} ${names}, at the address of Ingresses`;
+  });
 }
 
 /** With the shares that no backend gets. */

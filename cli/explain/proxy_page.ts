@@ -3,7 +3,7 @@
  * for text, short and JSON; what an older version does not say is null. Null for a page that is another's.
  */
 import { asList, asObject, asText, fieldOf } from "../../controller/base/json.ts";
-import { actionAnswer } from "../../dev/explain/explanation.ts";
+import { actionAnswer, sharedBy } from "../../dev/explain/explanation.ts";
 import { filterAnswer, filterSteps, redirectsFirst } from "../../dev/explain/filter_steps.ts";
 import type {
   Answer,
@@ -78,6 +78,7 @@ export function proxyExplanation(
     listener,
     refusals: [],
     otherGateways: [],
+    elsewhere: [],
     owner: null,
     httpsRedirect: listener === null && url.scheme === "http"
       ? redirectIn(page, placed !== null && redirectsFirst(snapshot, placed, request))
@@ -85,6 +86,7 @@ export function proxyExplanation(
     route: kind !== "route" && kind !== "default" ? null : {
       id: kind === "route" ? asText(fieldOf(fieldOf(outcome, "route"), "id")) : null,
       origin: kind === "route" ? originIn(fieldOf(outcome, "route")) : null,
+      sharedBy: sharedBy(route?.listeners),
       backends: action?.kind === "forward" ? sharesOf(action) : [],
       reply: action?.kind === "reply" ? { status: action.status, reason: action.reason } : null,
       fault,

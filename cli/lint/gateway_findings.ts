@@ -7,14 +7,11 @@
 import type { Resources } from "../../controller/kube/resources.ts";
 import { CONFIG_MAPS, SECRETS } from "../../controller/kube/types.ts";
 import type { ConditionProblem } from "../../controller/problems/gateway/condition_problems.ts";
-import {
-  type Clock,
-  DEFAULT_GATEWAY_OPTIONS,
-  Translator,
-} from "../../controller/translate/translator.ts";
+import { type Clock, Translator } from "../../controller/translate/translator.ts";
 import { withAssumedObjects } from "../../dev/gateway/assumed_objects.ts";
 import { gatewayProblems } from "../../dev/gateway/gateway_problems.ts";
 import { backendsOfRoutes } from "../../dev/gateway/route_backends.ts";
+import { gatewayOptionsOf } from "../../dev/plan.ts";
 import { formatObject, type Problem } from "../../shared/problem.ts";
 import { assumedServices } from "./assumed_services.ts";
 import {
@@ -25,7 +22,9 @@ import {
   redacted,
   worst,
 } from "./finding.ts";
+import { translateOptions } from "./judgement.ts";
 import type { LintInput } from "./lint_input.ts";
+import type { LintOptions } from "./options.ts";
 
 export interface GatewayFindings {
   /** Worst first, then by name. */
@@ -36,18 +35,18 @@ export interface GatewayFindings {
 /** Of kinds that are not read: said by the reader of manifests. */
 const NOT_SERVED = "KindNotServed";
 
-/** @param namespaces Those whose objects are linted; empty for all. */
 export function gatewayFindings(
   input: LintInput,
-  namespaces: readonly string[],
+  options: LintOptions,
   clock: Clock,
 ): GatewayFindings {
+  const { watchNamespaces: namespaces } = options;
   const isLinted = (namespace: string) =>
     namespace === "" || namespaces.length === 0 || namespaces.includes(namespace);
   const isOfLinted = ({ object }: Problem) => object !== null && isLinted(object.namespace);
   const unserved = input.problems.map(({ problem }) => problem)
     .filter(({ reason }) => reason === NOT_SERVED);
-  const found = problemsOf(input.resources, clock);
+  const found = problemsOf(input.resources, options, clock);
   const checked = [...unserved, ...found.filter(isChecked)].filter(isOfLinted);
   const unchecked = found.filter((one) => !isChecked(one)).filter(isOfLinted);
   const byObject = Map.groupBy(checked, ({ object }) => formatObject(object!));
@@ -71,28 +70,28 @@ export function gatewayFindings(
 }
 
 /** With the Services that no file has: they are most likely in the cluster. */
-function problemsOf(written: Resources, clock: Clock): ConditionProblem[] {
+function problemsOf(
+  written: Resources,
+  options: LintOptions,
+  clock: Clock,
+): ConditionProblem[] {
   const { gateways, httpRoutes, gatewayClasses } = written;
   if ((gateways ?? []).length + (httpRoutes ?? []).length + (gatewayClasses ?? []).length === 0) {
     return [];
   }
   const resources = withAssumedObjects({
     ...written,
-    ingresses: [],
     services: [
       ...written.services,
       ...assumedServices({ ...written, ingresses: [] }, backendsOfRoutes(written)).services,
     ],
   });
+  const gatewayOptions = gatewayOptionsOf(options.backend);
   const { gateway } = new Translator().translate(resources, null, {
-    ...{ ingressClasses: [], controllerNames: [], watchIngressWithoutClass: false },
-    ...{ defaultBackend: null, defaultCertificate: null, allowExternalName: true },
-    ...{ allowLocalEndpoints: true, hostOwnership: "shared" },
-    ...{ acceptUnsupported: [], allowAcceptUnsupportedAnnotation: false },
-    gateway: DEFAULT_GATEWAY_OPTIONS,
-    version: { epoch: "file", seen: {} },
+    ...translateOptions(resources, options),
+    gateway: gatewayOptions,
   }, clock);
-  return gateway === null ? [] : gatewayProblems(resources, gateway);
+  return gateway === null ? [] : gatewayProblems(resources, gateway, gatewayOptions);
 }
 
 /** Kinds that may be in the cluster alone. */

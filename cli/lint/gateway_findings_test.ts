@@ -62,7 +62,7 @@ Deno.test("with --watch-namespace other namespaces have no finding", () => {
 
 Deno.test("Secrets and Gateways in no file are not checked, and do not fail", () => {
   const secure = "protocol: HTTPS, tls: { certificateRefs: [{ name: x }] } ";
-  const text = GATEWAY.replace("protocol: HTTP ", secure) +
+  const text = GATEWAY.replace("port: 80, protocol: HTTP ", `port: 443, ${secure}`) +
     route(`{ ${TO_WEB} }`).replace("parentRefs: [{ name: web }]", "parentRefs: [{ name: gone }]");
   const result = lintTexts({ "a.yaml": text });
   assert.deepEqual(result.gatewayApi, []);

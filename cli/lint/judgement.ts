@@ -12,6 +12,7 @@ import { PROFILE_ANNOTATION } from "../../controller/translate/annotations/own_a
 import {
   type Clock,
   type IngressStatus,
+  type TranslateOptions,
   Translator,
 } from "../../controller/translate/translator.ts";
 import {
@@ -63,25 +64,13 @@ export function judge(
     resources,
     authenticatorsOf({ ...resources, configMaps }, CONFIG_MAP),
   );
-  const nginxClasses = [...options.nginxClasses, ...classesWithProfile(resources)];
-  const translateOptions = {
-    ingressClasses: nginxClasses,
-    nginxClasses,
-    controllerNames: options.controllerNames,
-    watchIngressWithoutClass: true,
-    defaultBackend: null,
-    allowExternalName: options.allowExternalName,
-    allowLocalEndpoints: true,
+  const given = {
+    ...translateOptions(resources, options),
     configMap: configMap === null ? null : CONFIG_MAP,
-    acceptUnsupported: options.acceptUnsupported,
-    allowAcceptUnsupportedAnnotation: options.allowAcceptUnsupportedAnnotation,
-    defaultCertificate: null,
-    hostOwnership: options.hostOwnership,
-    version: { epoch: "file", seen: {} },
-  } as const;
+  };
   const translator = new Translator();
   const written = hasBackendTls(resources)
-    ? translator.translate({ ...resources, configMaps }, null, translateOptions, clock).problems
+    ? translator.translate({ ...resources, configMaps }, null, given, clock).problems
     : [];
   const local = localEndpoints(
     { ...resources, services: [...resources.services, ...assumed.services], configMaps },
@@ -94,7 +83,7 @@ export function judge(
       samplesAuthenticate: true,
     },
   );
-  const translated = translator.translate(local.resources, null, translateOptions, clock);
+  const translated = translator.translate(local.resources, null, given, clock);
   const { statuses } = translated;
   const problems = [
     ...translated.problems,
@@ -180,6 +169,25 @@ function namedServices({ spec }: Ingress): { readonly name: string; readonly fie
     const name = asText(fieldOf(fieldOf(backend, "service"), "name"));
     return name === null ? [] : [{ name, field: `${field}.service.name` }];
   });
+}
+
+/** Of the controller that the objects are linted for. */
+export function translateOptions(resources: Resources, options: LintOptions): TranslateOptions {
+  const nginxClasses = [...options.nginxClasses, ...classesWithProfile(resources)];
+  return {
+    ingressClasses: nginxClasses,
+    nginxClasses,
+    controllerNames: options.controllerNames,
+    watchIngressWithoutClass: true,
+    defaultBackend: null,
+    allowExternalName: options.allowExternalName,
+    allowLocalEndpoints: true,
+    acceptUnsupported: options.acceptUnsupported,
+    allowAcceptUnsupportedAnnotation: options.allowAcceptUnsupportedAnnotation,
+    defaultCertificate: null,
+    hostOwnership: options.hostOwnership,
+    version: { epoch: "file", seen: {} },
+  };
 }
 
 /** Of rules, in lower case; as a host pattern. */

@@ -77,7 +77,7 @@ export function lint(
   const ingresses = judged
     .map((one) => lintOne(one, shared.get(one.name) ?? [], input, options))
     .sort((a, b) => byVerdict(a, b) || (a.name < b.name ? -1 : 1));
-  const gateway = gatewayFindings(input, options.watchNamespaces, clock);
+  const gateway = gatewayFindings(input, options, clock);
   return {
     ingresses,
     cluster: clusterFindings(

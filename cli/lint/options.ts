@@ -1,6 +1,8 @@
 /** The command line of `deno task lint`. In: arguments. Out: typed options, help, or an error. */
 import { acceptCheck, labelCheck, namesOf } from "../../controller/cli/option_values.ts";
 import { HOST_OWNERSHIPS, type HostOwnershipMode } from "../../controller/translate/translator.ts";
+import type { Backend } from "../../controller/cli/option_specs.ts";
+import { BACKEND_OPTION } from "../../dev/options.ts";
 import { isDnsName } from "../../controller/base/names.ts";
 import { defineOptions, parseOptions, type Program } from "../../shared/options.ts";
 import { CLUSTER_OPTIONS } from "../cluster/options.ts";
@@ -96,6 +98,7 @@ export const LINT_OPTIONS = defineOptions({
       "As for the controller: namespace rejects rules of other namespaces for a host; shared, as " +
       "in ingress-nginx, gives each path to the oldest Ingress of any namespace.",
   },
+  ...BACKEND_OPTION,
   allowExternalName: {
     type: "boolean",
     reason: "as for the controller",
@@ -122,6 +125,7 @@ export interface LintOptions {
   /** Empty for all. */
   readonly watchNamespaces: readonly string[];
   readonly hostOwnership: HostOwnershipMode;
+  readonly backend: Backend;
   readonly allowExternalName: boolean;
   readonly acceptUnsupported: readonly string[];
   readonly allowAcceptUnsupportedAnnotation: boolean;
@@ -180,6 +184,7 @@ export function parseLintCommand(
         controllerNames: options.controllerName,
         watchNamespaces: [...new Set(options.watchNamespace)],
         hostOwnership: options.hostOwnership,
+        backend: options.backend,
         allowExternalName: options.allowExternalName,
         acceptUnsupported: options.acceptUnsupported.flatMap(namesOf),
         allowAcceptUnsupportedAnnotation: options.allowAcceptUnsupportedAnnotation,

@@ -29,6 +29,7 @@ import { HOST_OWNERSHIPS } from "../translate/hosts/host_owner.ts";
 import { isDnsName } from "../base/names.ts";
 
 export const BACKENDS = ["HostPort", "LoadBalancer"] as const;
+export type Backend = typeof BACKENDS[number];
 export const SERVICE_TYPES = ["LoadBalancer", "NodePort", "ClusterIP"] as const;
 export const SECRET_MODES = ["named", "tls"] as const;
 export const UPDATE_WAYS = ["stream", "files"] as const;

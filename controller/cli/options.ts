@@ -16,7 +16,7 @@ import type { DefaultCertificate } from "../translate/certificates/default_certi
 import type { ConfigMapName } from "../translate/model/global_settings.ts";
 import type { DefaultBackend, GatewayOptions, HostOwnershipMode } from "../translate/translator.ts";
 import {
-  type BACKENDS,
+  type Backend,
   CLUSTER_OPTIONS,
   LEADER_OPTIONS,
   PROCESS_OPTIONS,
@@ -83,7 +83,7 @@ export interface ControllerOptions {
   readonly allowAcceptUnsupportedAnnotation: boolean;
   readonly hostOwnership: HostOwnershipMode;
   readonly secrets: typeof SECRET_MODES[number];
-  readonly backend: typeof BACKENDS[number];
+  readonly backend: Backend;
   readonly proxyServerImage: string;
   readonly imagePullSecrets: readonly string[];
   readonly nodeSelector: Readonly<Record<string, string>>;
@@ -227,8 +227,8 @@ export function parseControllerOptions(args: readonly string[]): ParsedControlle
  * Nodes have addresses, and mostly no load balancer. With HostPort nothing but a Gateway has a Service of what
  * these flags say, so that whoever sets one wants Services.
  */
-function defaultAddress(
-  backend: ControllerOptions["backend"],
+export function defaultAddress(
+  backend: Backend,
   { type, annotations, loadBalancerClass }: GatewayOptions["service"],
 ): GatewayOptions["address"] {
   const isDescribed = type !== CONTROLLER_OPTIONS.serviceType.default ||

@@ -4,12 +4,12 @@
  * certificate, the endpoints, and the problems that bear on the host.
  */
 import { upstreamsOf } from "../../shared/snapshot/forward_action.ts";
-import { gatewayOf } from "../../shared/snapshot/listener_id.ts";
+import { gatewayOf, listenerNameOf, sharedSocketOf } from "../../shared/snapshot/listener_id.ts";
 import type { Action, Origin, Route, Snapshot } from "../../shared/snapshot/types.ts";
 import { explain, type Explanation, matchedPath } from "../../proxy/router/explain.ts";
 import { sharesOf } from "../gateway/backend_shares.ts";
 import { chooseListener, type GatewayChoice } from "../gateway/gateway_choice.ts";
-import { isOfGateway } from "../gateway/gateway_routes.ts";
+import { isOfGateway, isOfIngress, isOfRoute } from "../gateway/gateway_routes.ts";
 import { madeFor } from "../made_certificates.ts";
 import type { LocatedProblem } from "../manifests/file.ts";
 import { describeUpstream } from "../upstream_text.ts";
@@ -46,9 +46,11 @@ export function explainUrl(question: Question): UrlExplanation {
   const id = choice.kind === "listener" ? choice.listener.id : url.scheme;
   const request = { listener: id, method, query: url.query, headers };
   const explained = explain(plan.snapshot, url.host, url.rawPath, pathOptions, request);
-  // Routes of other addresses have nothing to do with this one.
+  // Routes of other addresses have nothing to do with this one; others than these kinds nobody has written.
   const isHere = isOn(choice.kind === "listener" ? gatewayOf(id) : null);
-  const considered = explained.considered.filter(({ route }) => isHere(route));
+  const considered = explained.considered.filter(({ route }) =>
+    isHere(route) && (isOfIngress(route) || isOfRoute(route))
+  );
   const explanation = { ...explained, considered };
   const { outcome, path } = explanation;
   const route = outcome.kind === "route" ? outcome.route : null;
@@ -61,6 +63,7 @@ export function explainUrl(question: Question): UrlExplanation {
     listener: isListener ? listenerFacts(choice, plan, url.host, isInDev, locate) : null,
     refusals: [],
     otherGateways: choice.others,
+    elsewhere: choice.elsewhere,
     owner: isListener ? null : ownerFacts(plan, url.host, isInDev),
     httpsRedirect: isListener ? null : httpsRedirectFacts(question, explanation, isAfterRoute),
     route: routeFacts(question, explanation),
@@ -105,6 +108,7 @@ function refusedByGateways(
     listener: null,
     refusals,
     otherGateways: [],
+    elsewhere: [],
     owner: null,
     httpsRedirect: null,
     route: null,
@@ -204,10 +208,17 @@ function routeFacts(question: Question, explanation: Explanation): RouteFacts | 
   return {
     id: route?.id ?? null,
     origin: route === null ? null : locateOrigin(question, route.origin),
+    sharedBy: sharedBy(route?.listeners),
     backends: action.kind === "forward" ? sharesOf(action) : [],
     reply: action.kind === "reply" ? { status: action.status, reason: action.reason } : null,
     fault: outcome.kind === "route" ? outcome.problem ?? null : null,
   };
+}
+
+/** Of the listeners of a route. */
+export function sharedBy(listeners: Route["listeners"]): RouteFacts["sharedBy"] {
+  return (listeners ?? []).filter((id) => sharedSocketOf(id) !== null && gatewayOf(id) !== "")
+    .map((id) => ({ gateway: gatewayOf(id), listener: listenerNameOf(id) }));
 }
 
 function locateOrigin(

@@ -57,7 +57,8 @@ function explainText(
   text: string,
   headers: readonly (readonly [string, string])[] = [],
 ): Explained {
-  return explained(text, { "a.yaml": YAML }, { headers, gateway: "default/web" });
+  const details = { headers, gateway: "default/web" };
+  return explained(text, { "a.yaml": YAML }, details, { backend: "LoadBalancer" });
 }
 
 const CASES: readonly (readonly [string, string, boolean, readonly RegExp[]])[] = [
@@ -130,3 +131,45 @@ Deno.test("for a URL of a Gateway, explain takes headers into account", () => {
   const { text } = explainText("http://shop.example.com/api", [["X-Beta", "yes"]]);
   assert.match(text, /\nRoute: default\/shop 2\.0 /);
 });
+
+const WITHOUT_INGRESS = YAML.slice(0, YAML.lastIndexOf("---"));
+
+const SHARED_CASES: readonly (readonly [name: string, url: string, patterns: readonly RegExp[]])[] =
+  [
+    ["the Gateway and its listeners", "http://shop.example.com/api", [
+      /\nOwner: namespace default, which has shop\.example\.com: /,
+      /\n {2}on Gateway default\/web, listeners? example, tls, at the address of Ingresses\n/,
+      /^(?![^]*Service default\/web-pingress)/,
+    ]],
+    ["its problems", "http://shop.example.com/api", [
+      /Secret default\/gone does not exist/,
+    ]],
+  ];
+
+for (const [name, url, patterns] of SHARED_CASES) {
+  Deno.test(`for a URL of a Gateway that shares the address of Ingresses, explain names ${name}`, () => {
+    const { text, isForwarded } = explained(url, { "a.yaml": WITHOUT_INGRESS });
+    for (const pattern of patterns) assert.match(text, pattern);
+    assert.ok(isForwarded);
+  });
+}
+
+const BETA = `${YAML}---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: { name: beta }
+spec:
+  parentRefs: [{ name: web, sectionName: example }]
+  hostnames: [beta.example.com]
+  rules: [{ backendRefs: [{ name: api, port: 80 }] }]
+`;
+
+for (const backend of ["HostPort", "LoadBalancer"] as const) {
+  Deno.test(`a URL whose host is served on another port names Gateway and port, with --backend=${backend}`, () => {
+    const { text, isForwarded } = explained("https://beta.example.com/", { "a.yaml": BETA }, {}, {
+      backend,
+    });
+    assert.match(text, /\n *Gateway default\/web has this host for http on port 80\n/);
+    assert.ok(!isForwarded);
+  });
+}

@@ -69,10 +69,35 @@ export function problemsOfIngresses(
       if (typeof name === "string") relate({ kind: "Secret", namespace, name });
     }
   }
+  relateShared(question, relate);
   return plan.problems.filter(({ problem, leftOut }) =>
     problem.object === null || related.has(formatObject(problem.object)) ||
     (problem.object.kind === "Ingress" && rulesName(rulesOf(leftOut), url.host)) ||
     mayHideRules(problem)
+  );
+}
+
+/** Gateways that share the address of Ingresses, with the routes of theirs that name the host. */
+function relateShared({ manifests, plan, url }: Question, relate: (ref: ObjectRef) => void): void {
+  const shared = new Map(
+    (plan.gateway?.gateways ?? []).filter(({ address }) => address === "shared")
+      .map(({ identity }) => [identity.key, identity.ref]),
+  );
+  if (shared.size === 0) return;
+  for (const route of manifests.resources.httpRoutes ?? []) {
+    const hostnames = asList(fieldOf(route.spec, "hostnames")) ?? [];
+    if (hostnames.length > 0 && !hostnamesTake(hostnames, url.host)) continue;
+    const { gateways, object, services } = parentGatewaysOf(route);
+    const parents = gateways.flatMap((gateway) => shared.get(gateway) ?? []);
+    if (parents.length === 0) continue;
+    for (const each of [object, ...parents, ...services]) relate(each);
+  }
+}
+
+/** A star of theirs stands for one label and more. */
+function hostnamesTake(hostnames: readonly unknown[], host: string): boolean {
+  return hostnames.some((hostname) =>
+    typeof hostname === "string" && hostPatternTakes(hostname.toLowerCase(), host, "suffix")
   );
 }
 

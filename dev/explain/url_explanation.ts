@@ -4,6 +4,7 @@
  */
 import type { ObjectRef, Severity } from "../../shared/problem.ts";
 import type { BackendShare } from "../gateway/backend_shares.ts";
+import type { Elsewhere } from "../gateway/gateway_choice.ts";
 import type { Excerpt } from "../manifests/excerpt.ts";
 import type { Position } from "../manifests/position.ts";
 
@@ -18,6 +19,8 @@ export interface UrlExplanation {
   readonly refusals: readonly GatewayRefusal[];
   /** `namespace/name` of other Gateways that take the URL, each at its own address. */
   readonly otherGateways: readonly string[];
+  /** Listeners of Gateways for the host that have another scheme or port than the URL. */
+  readonly elsewhere: readonly Elsewhere[];
   readonly owner: OwnerFacts | null;
   /** Of plain HTTP to HTTPS; null where nothing is to be said of it. */
   readonly httpsRedirect: HttpsRedirectFacts | null;
@@ -119,6 +122,8 @@ export interface RouteFacts {
   readonly id: string | null;
   /** Null for the default backend. */
   readonly origin: ExplainedOrigin | null;
+  /** Of Gateways that share the address of Ingresses; empty for other routes. */
+  readonly sharedBy: readonly { readonly gateway: string; readonly listener: string }[];
   readonly backends: readonly BackendShare[];
   /** The local reply of a route that cannot be served; null for others. */
   readonly reply: { readonly status: number; readonly reason: string } | null;

@@ -2,8 +2,9 @@
  * Which listener takes a URL. In: a snapshot, a URL, and the Gateway that is asked about, if any. Out: the
  * listener, as the proxy chooses it; or that Ingresses take the URL; or why nothing does. Pure.
  *
- * Each Gateway has an address of its own, which a URL does not show: where several of them take one, that is
- * taken which has routes for the host, and the others are named.
+ * A URL does not show which Gateway's address it is sent to: where several of them take one, that is taken which
+ * has routes for the host, and the others are named. Gateways that share the address of Ingresses are served as
+ * these are, on 80 and 443; a URL with another port is for a Gateway that has this port, if there is one.
  */
 import { hostPatternTakes } from "../../proxy/router/host.ts";
 import { SocketListeners } from "../../proxy/router/socket_listeners.ts";
@@ -14,10 +15,16 @@ import {
   sharedSocketOf,
 } from "../../shared/snapshot/listener_id.ts";
 import type { Listener, Route, Snapshot } from "../../shared/snapshot/types.ts";
-import { isOfGateway } from "./gateway_routes.ts";
+import { isOfGateway, isOfRoute } from "./gateway_routes.ts";
 
 export type GatewayChoice =
-  | { readonly kind: "ingress"; readonly others: readonly string[] }
+  | {
+    /** At the address of Ingresses. */
+    readonly kind: "ingress";
+    readonly others: readonly string[];
+    /** Listeners for the host on other ports. */
+    readonly elsewhere: readonly Elsewhere[];
+  }
   | {
     readonly kind: "listener";
     readonly listener: Listener;
@@ -25,6 +32,7 @@ export type GatewayChoice =
     readonly others: readonly string[];
     /** Whether Ingresses have routes for it, too. */
     readonly isIngress: boolean;
+    readonly elsewhere: readonly Elsewhere[];
   }
   /** Neither a Gateway that is asked about takes it, nor an Ingress. */
   | { readonly kind: "none"; readonly refusals: readonly Refusal[] };
@@ -37,7 +45,16 @@ export interface Refusal {
   readonly reason: string;
 }
 
-/** A listener that takes the URL, and how well: 2 for routes of its host, 1 for those of any, 0 for none. */
+/** A listener with routes for the host of the URL, and another scheme or port. */
+export interface Elsewhere {
+  /** `namespace/name`. */
+  readonly gateway: string;
+  readonly scheme: "http" | "https";
+  /** The public one. */
+  readonly port: number;
+}
+
+/** A listener that takes the URL, and how well: `NAMED` for routes of its host, 1 for those of any, 0 for none. */
 interface Taker {
   readonly gateway: string;
   readonly listener: Listener;
@@ -55,41 +72,70 @@ export function chooseListener(
   const protocol = url.scheme === "https" ? "HTTPS" : "HTTP";
   const fitting = listeners.filter((each) => each.protocol === protocol);
   const printed = fitting.filter(({ socket }) => socket === String(url.port));
-  const port = url.port ?? (url.scheme === "https" ? 443 : 80);
+  const port = url.port ?? DEFAULT_PORTS[url.scheme];
   const onPort = printed.length > 0 ? printed : fitting.filter((each) => each.port === port);
   const refusalOf = (gateway: string): Refusal => {
     const own = onPort.filter(({ id }) => gatewayOf(id) === gateway);
-    return { gateway, reason: whyNone(gateway, own, listeners, url, port) };
+    return { gateway, reason: whyNone(gateway, own, all, url, port) };
   };
   if (gateway !== null) {
     // It shares its address, and the proxy decides as for any request that comes there.
     const isShared = all.some(({ id }) =>
       gatewayOf(id) === gateway && sharedSocketOf(id) === url.scheme
     );
-    if (isShared) return { kind: "ingress", others: [] };
+    if (isShared) return { kind: "ingress", others: [], elsewhere: [] };
     const own = onPort.filter(({ id }) => gatewayOf(id) === gateway);
     const [taker] = takersOf(own, url.host, snapshot.routes);
     return taker === undefined
       ? { kind: "none", refusals: [refusalOf(gateway)] }
-      : { kind: "listener", listener: taker.listener, others: [], isIngress: false };
+      : { kind: "listener", listener: taker.listener, others: [], isIngress: false, elsewhere: [] };
   }
   const takers = takersOf(onPort, url.host, snapshot.routes);
   const [best] = takers;
-  const ofIngresses = printed.length > 0 ? 0 : ingressRank(snapshot, url);
+  const isPortOfGateways = printed.length > 0 ||
+    (onPort.length > 0 && !Object.values(DEFAULT_PORTS).includes(port));
+  const ofIngresses = isPortOfGateways ? 0 : ingressRank(snapshot, url);
   const others = takers.filter(({ rank }) => rank > 0).map((taker) => taker.gateway);
-  if (best === undefined && listeners.length > 0 && !hasIngresses(snapshot)) {
-    const gateways = new Set(listeners.map(({ id }) => gatewayOf(id)));
+  const isRefused = isPortOfGateways || (listeners.length > 0 && !hasIngresses(snapshot));
+  if (best === undefined && isRefused) {
+    const asked = isPortOfGateways ? onPort : listeners;
+    const gateways = new Set(asked.map(({ id }) => gatewayOf(id)));
     return { kind: "none", refusals: [...gateways].map(refusalOf) };
   }
+  const elsewhere = elsewhereOf(snapshot, all, url, port);
   if (best === undefined || (ofIngresses > 0 && ofIngresses >= best.rank)) {
-    return { kind: "ingress", others };
+    return { kind: "ingress", others, elsewhere };
   }
   return {
     kind: "listener",
     listener: best.listener,
     others: others.filter((each) => each !== best.gateway),
     isIngress: ofIngresses > 0,
+    elsewhere,
   };
+}
+
+/** Of URLs without one, and of the address of Ingresses. */
+const DEFAULT_PORTS: Readonly<Record<RequestedUrl["scheme"], number>> = { http: 80, https: 443 };
+
+function elsewhereOf(
+  { routes }: Snapshot,
+  listeners: readonly Listener[],
+  { host, scheme }: RequestedUrl,
+  port: number,
+): readonly Elsewhere[] {
+  const found = listeners.filter(({ id, wildcards }) =>
+    rankOf(
+      routes.filter((route) => route.listeners?.includes(id) && isOfRoute(route)),
+      host,
+      wildcards,
+    ) === NAMED
+  ).map(({ id, protocol, port }): Elsewhere => ({
+    gateway: gatewayOf(id),
+    scheme: protocol === "HTTPS" ? "https" : "http",
+    port,
+  })).filter((each) => each.scheme !== scheme || each.port !== port);
+  return [...new Map(found.map((each) => [JSON.stringify(each), each])).values()];
 }
 
 /** One for each Gateway, those with the most specific routes first. */
@@ -118,6 +164,9 @@ function ingressRank({ routes, defaultAction }: Snapshot, { host }: RequestedUrl
   return Math.max(rank, defaultAction === null ? 0 : 1);
 }
 
+/** That of routes for the host. */
+const NAMED = 2;
+
 function rankOf(
   routes: readonly Route[],
   host: string,
@@ -125,7 +174,7 @@ function rankOf(
 ): number {
   const patterns = routes.map((route) => route.host)
     .filter((pattern) => hostPatternTakes(pattern, host, wildcards));
-  return patterns.some((pattern) => pattern !== "*") ? 2 : patterns.length > 0 ? 1 : 0;
+  return patterns.some((pattern) => pattern !== "*") ? NAMED : patterns.length > 0 ? 1 : 0;
 }
 
 /** A clause. */

@@ -49,15 +49,22 @@ const GATEWAYS = gateway(
 const SERVICE =
   "apiVersion: v1\nkind: Service\nmetadata: { name: web }\nspec: { ports: [{ port: 80 }] }\n";
 
+/** Gateways have addresses of their own where no parameter says otherwise. */
+const OWN = { backend: "LoadBalancer" } as const;
+
 /** The listener and the other Gateways, `ingress`, or why there is none. */
 function choose(url: string, yaml: string, gateway: string | null = null): string {
-  const { snapshot } = planFor({ "a.yaml": yaml + SERVICE });
+  const { snapshot } = planFor({ "a.yaml": yaml + SERVICE }, OWN);
   const choice = chooseListener(snapshot, parseRequestedUrl(url)!, gateway);
   switch (choice.kind) {
     case "none":
       return choice.refusals.map(({ gateway, reason }) => `${gateway}: ${reason}`).join("; ");
     case "ingress":
-      return ["ingress", ...choice.others].join(" ");
+      return [
+        "ingress",
+        ...choice.others,
+        ...choice.elsewhere.map(({ gateway, scheme, port }) => `(${scheme} ${port} ${gateway})`),
+      ].join(" ");
     case "listener":
       return [choice.listener.id, ...choice.others, ...(choice.isIngress ? ["ingress"] : [])]
         .join(" ");
@@ -98,7 +105,7 @@ for (const [url, gateway, expected] of CASES) {
 }
 
 Deno.test("a URL with the local port of a Gateway is that Gateway's, whatever others take", () => {
-  const { snapshot } = planFor({ "a.yaml": GATEWAYS + INGRESS + SERVICE });
+  const { snapshot } = planFor({ "a.yaml": GATEWAYS + INGRESS + SERVICE }, OWN);
   const { socket } = snapshot.listeners!.find(({ id }) => id === "default/two/http")!;
   const url = parseRequestedUrl(`http://both.example.com:${socket}/`)!;
   const choice = chooseListener(snapshot, url, null);
@@ -110,7 +117,10 @@ Deno.test("a host that Ingresses name is theirs, and Gateways that take it too a
   assert.equal(choose("http://both.example.com/", yaml), "ingress default/one default/two");
   assert.equal(choose("http://a.example.com/", yaml), "default/one/exact");
   assert.equal(choose("http://both.example.com/", yaml, "default/two"), "default/two/http");
-  assert.equal(choose("http://both.example.com:8080/", yaml), "ingress");
+  assert.equal(
+    choose("http://both.example.com:8080/", yaml),
+    "ingress (http 80 default/one) (http 80 default/two)",
+  );
 });
 
 Deno.test("without Gateways every URL is for Ingresses", () => {
@@ -135,4 +145,30 @@ Deno.test("a Gateway that shares the address of Ingresses is explained as they a
   const { outcome, considered } = explain(snapshot, "d.example.com", "/");
   assert.equal(outcome.kind === "route" && outcome.route.origin.name, "d");
   assert.deepEqual(considered.map(({ route }) => route.id), ["d.example.com guard"]);
+});
+
+Deno.test("a port that only a Gateway has is for that Gateway, also if Ingresses name the host", () => {
+  const yaml = GATEWAYS + INGRESS + gateway("three", "{ name: alt, port: 81, protocol: HTTP }") +
+    gateway("four", "{ name: alt, port: 82, protocol: HTTP, hostname: '*.example.org' }");
+  assert.equal(choose("http://both.example.com:81/", yaml), "default/three/alt");
+  assert.equal(
+    choose("http://both.example.com:82/", yaml),
+    "default/four: its listeners on port 82 are for *.example.org, not for both.example.com",
+  );
+});
+
+Deno.test("a URL that only another port takes names the Gateways with that port", () => {
+  const yaml = INGRESS + GATEWAYS + SHARED;
+  assert.equal(
+    choose("https://b.example.com/", yaml),
+    "ingress (http 80 default/one) (http 80 default/two)",
+  );
+  assert.equal(
+    choose("https://d.example.com/", yaml),
+    "ingress (http 80 default/one) (http 80 default/shared)",
+  );
+  assert.equal(
+    choose("https://d.example.com/", yaml, "default/shared"),
+    "default/shared: it has no listener for https on port 443: write one of http 80",
+  );
 });

@@ -16,22 +16,38 @@ import {
   readReference,
   showReference,
 } from "../../controller/translate/gateway/objects/reference.ts";
-import type { GatewayTranslation } from "../../controller/translate/translator.ts";
+import type { GatewayOptions, GatewayTranslation } from "../../controller/translate/translator.ts";
 import { nearestName } from "../../shared/nearest_name.ts";
 import { formatObject, type ObjectRef } from "../../shared/problem.ts";
 import { GATEWAY_CLASS } from "./assumed_objects.ts";
 
 type GatewayResources = Pick<Resources, "gatewayClasses" | "gateways" | "httpRoutes">;
 
+/** @param address Of Gateways for which no parameter says otherwise. */
 export function gatewayProblems(
   resources: GatewayResources,
   translation: GatewayTranslation,
+  { address }: Pick<GatewayOptions, "address">,
 ): ConditionProblem[] {
   return [
-    ...translationProblems(translation),
+    ...translationProblems(translation).map((problem) =>
+      address === "shared" ? withFlag(problem) : problem
+    ),
     ...unservedGateways(resources, translation),
     ...unservedParents(resources, translation),
   ];
+}
+
+/** Remedies that an address of its own is. */
+const OWN_ADDRESS = /\baddress (?:of its )?own\b/;
+
+/** The controller may give each Gateway one, which no file says. */
+function withFlag(problem: ConditionProblem): ConditionProblem {
+  // Parameters that contradict each other do so with any address.
+  return problem.reason === "InvalidParameters" || !OWN_ADDRESS.test(problem.remedy) ? problem : {
+    ...problem,
+    remedy: `${problem.remedy}, or start with --backend=LoadBalancer if the controller does`,
+  };
 }
 
 function unservedGateways(

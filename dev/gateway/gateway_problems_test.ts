@@ -41,7 +41,7 @@ const CASES: readonly (readonly [name: string, yaml: string, lines: readonly str
   [
     "a listener of another protocol is one at the listener",
     [
-      gateway("[{ name: tcp, port: 80, protocol: TCP }, { name: http, port: 81, protocol: HTTP }]"),
+      gateway("[{ name: tcp, port: 81, protocol: TCP }, { name: http, port: 80, protocol: HTTP }]"),
     ].join(""),
     ["a.yaml:6  Gateway/default/web  spec.listeners[0]  UnsupportedProtocol"],
   ],
@@ -105,7 +105,7 @@ const CASES: readonly (readonly [name: string, yaml: string, lines: readonly str
     "a Service that is not there is one at the backend, whatever the number of parents",
     [
       gateway(HTTP),
-      gateway(HTTP, { name: "b" }),
+      gateway("[{ name: b, port: 80, protocol: HTTP, hostname: b.example.com }]", { name: "b" }),
       route(
         "{ parentRefs: [{ name: web }, { name: b }], rules: [{ backendRefs: [{ name: gone, port: 80 }] }] }",
       ),
@@ -196,4 +196,16 @@ Deno.test("a problem of Gateway API has message and remedy of the condition, apa
   assert.equal(problem.message, 'protocol "TCP" is not supported');
   assert.equal(problem.remedy, "Write HTTP or HTTPS");
   assert.equal(problem.severity, "error");
+});
+
+const OTHER_PORT = gateway("[{ name: alt, port: 8080, protocol: HTTP }]");
+
+Deno.test("a port that a shared address has not names the flag for controllers with another backend", () => {
+  const [{ problem }] = planFor({ "a.yaml": OTHER_PORT }).problems;
+  assert.equal(problem.reason, "PortUnavailable");
+  assert.match(problem.remedy, /, or start with --backend=LoadBalancer if the controller does$/);
+});
+
+Deno.test("with --backend=LoadBalancer every Gateway has ports of its own", () => {
+  assert.deepEqual(planFor({ "a.yaml": OTHER_PORT }, { backend: "LoadBalancer" }).problems, []);
 });

@@ -5,18 +5,24 @@
  */
 import { explain } from "../../proxy/router/explain.ts";
 import type { SocketStates } from "../../proxy/listen/listener_sockets.ts";
-import { formatAddress } from "../../shared/net/address.ts";
+import { type Address, formatAddress } from "../../shared/net/address.ts";
 import { upstreamsOf } from "../../shared/snapshot/forward_action.ts";
-import { gatewayOf, listenerNameOf, sharedSocketOf } from "../../shared/snapshot/listener_id.ts";
+import {
+  gatewayOf,
+  listenerNameOf,
+  type SharedSocket,
+  sharedSocketOf,
+} from "../../shared/snapshot/listener_id.ts";
 import type { Action, Listener, Route, RouteMatch, Snapshot } from "../../shared/snapshot/types.ts";
 import type { GatewayTranslation } from "../../controller/translate/translator.ts";
-import { isMadeHere } from "../made_certificates.ts";
+import { certificateFor, isMadeHere } from "../made_certificates.ts";
 import type { LocatedProblem } from "../manifests/file.ts";
 import type { Plan } from "../plan.ts";
 import { isProtected, replyText } from "../route_filters.ts";
 import { alignColumns, count, quoteForShell, shortened } from "../terminal_text.ts";
 import { describeUpstream } from "../upstream_text.ts";
 import { shareTexts } from "./backend_shares.ts";
+import { isOfRoute } from "./gateway_routes.ts";
 
 type GatewayStatus = GatewayTranslation["gateways"][number];
 
@@ -34,14 +40,15 @@ const MAX_CELL = 60;
 export interface LocalSockets extends SocketStates {
   /** An address to connect to. */
   readonly hostname: string;
+  /** Where Ingresses and Gateways with a shared address are; addresses to connect to. */
+  readonly shared: Readonly<Record<SharedSocket, readonly Address[]>>;
   /** What the file of the authority is called in commands. */
   readonly authorityFile: string;
 }
 
-/** `http://127.0.0.1:10042`. */
+/** `http://127.0.0.1:10042`, of a listener with an address of its own. */
 export function urlOf({ protocol, socket }: Listener, hostname: string): string {
-  const scheme = protocol === "HTTPS" ? "https" : "http";
-  return `${scheme}://${formatAddress({ hostname, port: Number(socket) })}`;
+  return urlAt({ protocol }, { hostname, port: Number(socket) });
 }
 
 /** One section for each Gateway that is served. */
@@ -62,7 +69,7 @@ function listenerCells(
   { identity: { key } }: GatewayStatus,
   { name, conditions }: GatewayStatus["listeners"][number],
   { snapshot }: Plan,
-  { hostname, obstacles }: LocalSockets,
+  sockets: LocalSockets,
 ): string[] {
   const listener = snapshot.listeners?.find(({ id }) =>
     gatewayOf(id) === key && listenerNameOf(id) === name
@@ -76,22 +83,35 @@ function listenerCells(
       `not served: ${refusal?.reason ?? "the Gateway is not accepted"}`,
     ];
   }
-  const obstacle = obstacles.find(({ socket }) => socket === listener.socket);
+  const obstacle = sockets.obstacles.find(({ socket }) => socket === listener.socket);
   return [
     `  ${name}`,
     String(listener.port),
     listener.hostname ?? "(any)",
-    sharedSocketOf(listener.id) !== null
-      ? "where Ingresses are"
-      : obstacle === undefined
-      ? urlOf(listener, hostname)
+    obstacle === undefined
+      ? placesOf(listener, sockets).map((address) => urlAt(listener, address)).join(" and ")
       : `not open: ${obstacle.reason}`,
   ];
 }
 
+/** Addresses to connect to. */
+function placesOf(
+  { id, socket }: Listener,
+  { hostname, shared }: LocalSockets,
+): readonly Address[] {
+  const kind = sharedSocketOf(id);
+  return kind !== null ? shared[kind] : [{ hostname, port: Number(socket) }];
+}
+
+function urlAt({ protocol }: Pick<Listener, "protocol">, address: Address): string {
+  return `${protocol === "HTTPS" ? "https" : "http"}://${formatAddress(address)}`;
+}
+
 function routeLines({ identity: { key } }: GatewayStatus, plan: Plan): string[] {
   const isOwn = (id: string) => gatewayOf(id) === key;
-  const routes = plan.snapshot.routes.filter(({ listeners }) => listeners?.some(isOwn));
+  const routes = plan.snapshot.routes.filter((route) =>
+    isOfRoute(route) && route.listeners?.some(isOwn)
+  );
   if (routes.length === 0) return ["  No route is attached"];
   const rows = [["  HOST", "MATCH", "LISTENERS", "BACKEND", "GOES TO"]];
   for (const { host, match, listeners, ...route } of routes.slice(0, MAX_SHOWN)) {
@@ -131,9 +151,10 @@ function backendCells(plan: Plan, route: Pick<Route, "action" | "filterSet">): s
 
 /** A command for each scheme of each Gateway that gets a response of a backend. */
 export function gatewayCurlLines(plan: Plan, sockets: LocalSockets): string[] {
-  const open = (plan.snapshot.listeners ?? []).filter(({ socket }) =>
-    sockets.open.includes(socket)
-  );
+  const open = (plan.snapshot.listeners ?? []).filter(({ id, socket }) => {
+    const kind = sharedSocketOf(id);
+    return kind === null ? sockets.open.includes(socket) : sockets.shared[kind].length > 0;
+  });
   const groups = Map.groupBy(
     open,
     ({ id, protocol }) => `${gatewayOf(id)} ${protocol}`,
@@ -165,7 +186,12 @@ function findRequest(snapshot: Snapshot, listener: Listener): FoundRequest | nul
   for (const { id, host, match: { path } } of candidates) {
     const name = host === "*" ? null : host.replace("*", "any");
     const { outcome } = explain(snapshot, name ?? "127.0.0.1", path.value, undefined, {
-      ...{ listener: listener.id, method: "GET", query: "", headers: [] },
+      ...{
+        listener: sharedSocketOf(listener.id) ?? listener.id,
+        method: "GET",
+        query: "",
+        headers: [],
+      },
     });
     if (outcome.kind === "route" && outcome.route.id === id) {
       return { host: name, path: path.value };
@@ -184,23 +210,35 @@ function isReachable({ upstreams }: Snapshot, action: Action): boolean {
 function curlLine(
   { host, path }: FoundRequest,
   listener: Listener,
-  { certificates }: Snapshot,
-  { hostname, authorityFile }: LocalSockets,
+  snapshot: Snapshot,
+  sockets: LocalSockets,
 ): string {
-  const url = urlOf(listener, hostname);
+  const [place] = placesOf(listener, sockets);
+  const url = urlAt(listener, place);
   if (listener.protocol !== "HTTPS") {
     const field = host === null ? "" : `-H "Host: ${host}" `;
     return `curl ${field}${quoteForShell(`${url}${path}`)}`;
   }
-  const isTrusted = certificates.some((each) =>
-    isMadeHere(each) && listener.certificates?.includes(each.id)
-  );
-  const trust = isTrusted ? `--cacert ${authorityFile}` : "--insecure";
+  const isTrusted = isTrustedFor(host, listener, snapshot);
+  const trust = isTrusted ? `--cacert ${sockets.authorityFile}` : "--insecure";
   if (host === null) return `curl ${trust} ${quoteForShell(`${url}${path}`)}`;
+  const { hostname, port } = place;
   const address = hostname.includes(":") ? `[${hostname}]` : hostname;
-  const resolve = quoteForShell(`${host}:${listener.socket}:${address}`);
+  const resolve = quoteForShell(`${host}:${port}:${address}`);
   return `curl ${trust} --resolve ${resolve} ` +
-    quoteForShell(`https://${host}:${listener.socket}${path}`);
+    quoteForShell(`https://${host}:${port}${path}`);
+}
+
+/** Whether the certificate was made here. Where the address is shared, its name decides which one is shown. */
+function isTrustedFor(host: string | null, listener: Listener, snapshot: Snapshot): boolean {
+  const { certificates, defaultCertificate } = snapshot;
+  if (sharedSocketOf(listener.id) !== null) {
+    const shown = host === null
+      ? certificates.find(({ id }) => id === defaultCertificate) ?? null
+      : certificateFor(snapshot, host);
+    return shown !== null && isMadeHere(shown);
+  }
+  return certificates.some((each) => isMadeHere(each) && listener.certificates?.includes(each.id));
 }
 
 /** Of listeners whose sockets cannot be opened. */

@@ -28,6 +28,7 @@ const URLS = [
   "http://app.example.com/%zz",
   "http://app.example.com/\u001b[31m",
   "http://api.gateway.example.com/x",
+  "http://api.own.example.com/x",
 ];
 
 function textsOf(folder: string): Record<string, string> {

@@ -23,6 +23,7 @@ export const LINT_DEFAULTS: LintOptions = {
   controllerNames: ["k8s.io/ingress-nginx"],
   watchNamespaces: [],
   hostOwnership: "namespace",
+  backend: "HostPort",
   allowExternalName: false,
   acceptUnsupported: [],
   allowAcceptUnsupportedAnnotation: false,

@@ -1,4 +1,4 @@
-/** Gateways and HTTPRoutes of a folder that `deno task dev` serves, each Gateway on ports of its own. */
+/** Gateways and HTTPRoutes of a folder that `deno task dev` serves, on ports of their own and on those of Ingresses. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { get, getSecurely, withDev, withFolder, withProgram } from "../support/dev_process.ts";
@@ -28,6 +28,9 @@ function service(name: string): string {
   return `apiVersion: v1\nkind: Service\nmetadata: { name: ${name} }\nspec: { ports: [{ port: 80 }] }\n---\n`;
 }
 
+/** Each Gateway has ports of its own. */
+const OWN = "--backend=LoadBalancer";
+
 const HTTP = "{ name: http, port: 80, protocol: HTTP }";
 const HTTPS = "{ name: https, port: 443, protocol: HTTPS, hostname: '*.example.com', " +
   "tls: { certificateRefs: [{ name: gone }] } }";
@@ -49,7 +52,7 @@ Deno.test("each Gateway is served on local ports of its own, and the folder need
       route("b", "{ name: two }", to("api")),
   };
   await withFolder(files, async (folder) => {
-    await withDev([folder], async ({ http, output }) => {
+    await withDev([folder, OWN], async ({ http, output }) => {
       const one = await portOf(output, "one", "http");
       const two = await portOf(output, "two", "http");
       assert.notEqual(one, two);
@@ -74,7 +77,7 @@ Deno.test("an HTTPS listener whose Secret is not in the folder shows a generated
       route("a", "{ name: web }", `hostnames: [a.example.com], ${to("web")}`),
   };
   await withFolder(files, async (folder) => {
-    await withDev([folder], async ({ output }) => {
+    await withDev([folder, OWN], async ({ output }) => {
       await output.match(
         /InvalidCertificateRef|Secret default\/gone does not exist\n.*this program generates\n/,
       );
@@ -92,7 +95,7 @@ Deno.test("a Gateway keeps its local port while the folder changes, and others c
     "a.yaml": gateway("web", HTTP) + route("a", "{ name: web }", to("web")) + service("web"),
   };
   await withFolder(files, async (folder) => {
-    await withDev([folder], async ({ output }) => {
+    await withDev([folder, OWN], async ({ output }) => {
       const port = await portOf(output, "web", "http");
       assert.equal((await get(port, "a.example.com", "/")).status, 200);
 
@@ -129,11 +132,11 @@ Deno.test("a port that another program has is passed over", async () => {
   };
   await withFolder(files, async (folder) => {
     let first = 0;
-    await withDev([folder], async ({ output }) => {
+    await withDev([folder, OWN], async ({ output }) => {
       first = await portOf(output, "web", "http");
     });
     using _taken = Deno.listen({ hostname: "127.0.0.1", port: first });
-    await withDev([folder], async ({ output }) => {
+    await withDev([folder, OWN], async ({ output }) => {
       const port = await portOf(output, "web", "http");
       assert.notEqual(port, first);
       assert.equal((await get(port, "a.example.com", "/")).status, 200);
@@ -149,7 +152,7 @@ Deno.test("requests of a route are shared by weight, and --map sends a share to 
   };
   await withProgram("mine", async (mine) => {
     await withFolder(files, async (folder) => {
-      await withDev([folder, `--map=default/api=127.0.0.1:${mine}`], async ({ output }) => {
+      await withDev([folder, OWN, `--map=default/api=127.0.0.1:${mine}`], async ({ output }) => {
         const port = await portOf(output, "web", "http");
         assert.equal((await get(port, "a.example.com", "/")).body, "mine");
         await output.match(new RegExp(`default/api:80 +127\\.0\\.0\\.1:${mine} \\(--map\\)`));
@@ -175,7 +178,7 @@ spec:
 ${service("web")}`,
   };
   await withFolder(files, async (folder) => {
-    await withDev([folder], async ({ http, output }) => {
+    await withDev([folder, OWN], async ({ http, output }) => {
       const port = await portOf(output, "web", "http");
       assert.equal((await get(http, "a.example.com", "/")).status, 200);
       assert.equal((await get(port, "a.example.com", "/")).status, 500);
@@ -185,6 +188,35 @@ ${service("web")}`,
           /\n {2}tcp +- +- +not served: UnsupportedProtocol\n/,
           /\nGateway default\/web\n {2}error {2}UnsupportedProtocol {2}\S*gateway\.yaml:4:\d+ {2}spec\.listeners\[1\]\n(?: {4}.*\n){2} {4}protocol "TCP" is not supported\n {4}→ Write HTTP or HTTPS\n/,
           /\nHTTPRoute default\/a\n {2}error {2}BackendNotFound {2}\S*gateway\.yaml:9:\d+ {2}spec\.rules\[0\]\.backendRefs\[0\]\n/,
+        ]
+      ) await output.match(line);
+    });
+  });
+});
+
+Deno.test("without a flag, Gateways are served where Ingresses are, each host for its owner", async () => {
+  const files = {
+    "a.yaml": gateway("web", `${HTTP}, ${HTTPS}, { name: alt, port: 8080, protocol: HTTP }`) +
+      route("a", "{ name: web }", `hostnames: [a.example.com], ${to("web")}`) + service("web"),
+  };
+  await withFolder(files, async (folder) => {
+    await withDev([folder], async ({ http, https, output }) => {
+      const [a, none] = await Promise.all([
+        get(http, "a.example.com", "/x"),
+        get(http, "b.example.com", "/x"),
+      ]);
+      assert.deepEqual([a.status, a.headers["x-sample-service"]], [200, "default/web"]);
+      assert.equal(none.status, 404);
+      const { certificate } = await getSecurely(https, "a.example.com", "/x");
+      assert.match(certificate ?? "", /DNS:a\.example\.com/);
+      for (
+        const line of [
+          new RegExp(`\n {2}http +80 +\\(any\\) +http://127\\.0\\.0\\.1:${http}\n`),
+          new RegExp(`\n {2}https +443 +\\S+ +https://127\\.0\\.0\\.1:${https}\n`),
+          /\n {2}alt +- +- +not served: PortUnavailable\n/,
+          new RegExp(`\n {2}curl -H "Host: a\\.example\\.com" http://127\\.0\\.0\\.1:${http}/\n`),
+          new RegExp(`\n {2}curl --cacert \\S+ --resolve a\\.example\\.com:${https}:`),
+          /\n {4}→ [^\n]*, or start with --backend=LoadBalancer if the controller does\n/,
         ]
       ) await output.match(line);
     });

@@ -544,7 +544,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "cli/lint/controller_arguments.ts": ["argumentFindings", "argumentsOf"],
       "cli/lint/first_wins.ts": ["firstOfHost"],
       "cli/lint/gateway_findings.ts": ["gatewayFindings"],
-      "cli/lint/judgement.ts": ["judge"],
+      "cli/lint/judgement.ts": ["judge", "translateOptions"],
       "cli/lint/live.ts": ["readLive"],
       "cli/lint/main.ts": ["main"],
       "cli/lint/options.ts": ["parseLintCommand"],

@@ -48,6 +48,7 @@ export function planOptions(input: PlanInput = {}): PlanOptions {
     defaultBackend: input.defaultBackend ?? null,
     allowExternalName: input.allowExternalName ?? false,
     hostOwnership: input.hostOwnership,
+    backend: input.backend,
     acceptUnsupported: input.acceptUnsupported ?? [],
     allowAcceptUnsupportedAnnotation: input.allowAcceptUnsupportedAnnotation ?? false,
   };

@@ -8,7 +8,7 @@ import type { UrlExplanation } from "../../dev/explain/url_explanation.ts";
 import { withAssumedObjects } from "../../dev/gateway/assumed_objects.ts";
 import { toTranslateOptions } from "../../dev/plan.ts";
 import { parseRequestedUrl } from "../../shared/path/requested_url.ts";
-import { NOW, planFor, planOptions, readTexts } from "./dev_plan.ts";
+import { NOW, planFor, type PlanInput, planOptions, readTexts } from "./dev_plan.ts";
 
 export interface Explained {
   readonly explanation: UrlExplanation;
@@ -26,16 +26,17 @@ export function explained(
   text: string,
   files: Readonly<Record<string, string>>,
   details: Details = {},
+  input: PlanInput = {},
 ): Explained {
   const url = parseRequestedUrl(text);
   if (url === null) throw new Error(text);
   const manifests = readTexts(files);
   const now = Date.parse(NOW);
-  const options = toTranslateOptions(planOptions());
+  const options = toTranslateOptions(planOptions(input));
   const resources = withAssumedObjects(manifests.resources);
   const explanation = explainUrl({
     ...{ url, method: "GET", headers: [], sslRedirect: false, ...details },
-    ...{ manifests, plan: planFor(files), now, isInDev: true },
+    ...{ manifests, plan: planFor(files, input), now, isInDev: true },
     clusterSnapshot: translate(resources, null, options, () => now).snapshot,
   });
   return {

@@ -18,8 +18,8 @@ export const GATEWAY_API: readonly BrokenInput[] = [
   ofGateway("a listener of TCP", "protocol: HTTP", "protocol: TCP"),
   ofGateway(
     "a listener without a certificate",
-    "protocol: HTTP",
-    "protocol: HTTPS\n      tls: { certificateRefs: [{ name: web-tls }] }",
+    /port: 80\n( *)protocol: HTTP/,
+    "port: 443\n$1protocol: HTTPS\n      tls: { certificateRefs: [{ name: web-tls }] }",
   ),
   ofGateway(
     "two listeners with one hostname",
