@@ -543,7 +543,6 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "cli/lint/cluster_findings.ts": ["findConfigMap"],
       "cli/lint/controller_arguments.ts": ["argumentFindings", "argumentsOf"],
       "cli/lint/first_wins.ts": ["firstOfHost"],
-      "cli/lint/gateway_findings.ts": ["gatewayFindings"],
       "cli/lint/judgement.ts": ["judge", "translateOptions"],
       "cli/lint/live.ts": ["readLive"],
       "cli/lint/main.ts": ["main"],
