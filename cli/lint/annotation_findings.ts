@@ -89,7 +89,7 @@ function judgeOne(
   }
   if (replacedBy !== null) return said("SAME", problem);
   if (problem?.severity === "error") return said("BREAKS", problem);
-  // No request is admitted, unless routes of somebody else have the host.
+  // No request is admitted: nothing has the host that requests for authentication could reach.
   if (name === "auth-url" && problem?.reason === "ExternalNameNotAllowed") {
     return said("BREAKS", problem);
   }

@@ -3,11 +3,8 @@
  * outcome and the problems of each Ingress, of the very translation that the controller runs. The
  * Services that no file has are assumed, and every backend has an endpoint. Pure.
  */
-import { asList, asText, fieldOf } from "../../controller/base/json.ts";
+import { asText, fieldOf } from "../../controller/base/json.ts";
 import type { Ingress, KubeConfigMap, Resources } from "../../controller/kube/resources.ts";
-import { NginxAnnotations } from "../../controller/translate/annotations/nginx/nginx_annotations.ts";
-import { fieldOfAnnotation } from "../../controller/translate/annotations/nginx/refusals.ts";
-import { EXTERNAL_AUTHENTICATION } from "../../controller/translate/annotations/nginx/rows/authentication.ts";
 import { PROFILE_ANNOTATION } from "../../controller/translate/annotations/own_annotation_names.ts";
 import {
   type Clock,
@@ -98,9 +95,6 @@ export function judge(
     ? []
     : byObject.get(formatObject({ kind: "ConfigMap", ...CONFIG_MAP })) ?? [];
   const closedBy = globalProblems.find(({ severity }) => severity === "error")?.message ?? null;
-  const hosts = hostsOf(
-    resources.ingresses.filter((one) => statusOf.has(formatObject(refOf(one)))),
-  );
   const judged: JudgedIngress[] = [];
   const others: Ingress[] = [];
   for (const ingress of resources.ingresses) {
@@ -109,10 +103,9 @@ export function judge(
     if (status === undefined) others.push(ingress);
     else {
       const ofServices = serviceProblems(ingress, byObject);
-      const problems = (byObject.get(key) ?? []).filter(({ reason, field }) =>
-        (reason !== "ExternalNameNotAllowed" || !asksHost(ingress, field, hosts)) &&
+      const problems = (byObject.get(key) ?? []).filter(({ reason }) =>
         // The Service says why.
-        (reason !== "UpstreamTlsInvalid" || ofServices.length === 0)
+        reason !== "UpstreamTlsInvalid" || ofServices.length === 0
       );
       judged.push({
         ...{ ingress, name: nameOf(ingress), status, closedBy },
@@ -188,28 +181,6 @@ export function translateOptions(resources: Resources, options: LintOptions): Tr
     hostOwnership: options.hostOwnership,
     version: { epoch: "file", seen: {} },
   };
-}
-
-/** Of rules, in lower case; as a host pattern. */
-function hostsOf(ingresses: readonly Ingress[]): ReadonlySet<string> {
-  return new Set(
-    ingresses.flatMap(({ spec }) =>
-      (asList(fieldOf(spec, "rules")) ?? []).map((rule) =>
-        (asText(fieldOf(rule, "host")) ?? "").toLowerCase()
-      )
-    ),
-  );
-}
-
-/**
- * Whether the field is auth-url, and names one of these hosts: it is served inside of the proxies, which
- * resolve no name for it. The translation only knows that of hosts that have an owner.
- */
-function asksHost({ metadata, spec }: Ingress, field: string, hosts: ReadonlySet<string>): boolean {
-  if (field !== fieldOfAnnotation("auth-url")) return false;
-  const annotations = new NginxAnnotations(metadata?.annotations, spec);
-  const host = annotations.valueOf(EXTERNAL_AUTHENTICATION, "auth-url")?.place?.host ?? "";
-  return hosts.has(host) || hosts.has(`*${host.slice(host.indexOf("."))}`);
 }
 
 function named({ value }: LocatedObject): KubeConfigMap {

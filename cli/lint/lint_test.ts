@@ -253,14 +253,6 @@ for (const [what, input] of EXTERNAL_NAMES) {
   });
 }
 
-Deno.test("a host of auth-url that another Ingress has needs no name to be resolved", () => {
-  const result = lintIngresses([
-    { name: "app", annotations: { "auth-url": "https://auth.example.com/check" } },
-    { name: "auth", host: "auth.example.com" },
-  ]);
-  assert.deepEqual(verdicts(result), { "default/app": "DIFFERS", "default/auth": "SAME" });
-});
-
 for (const [what, inputs, expected] of CASES) {
   Deno.test(`lint: ${what}`, () => {
     assert.deepEqual(lintIngresses(inputs).ingresses.map(({ verdict }) => verdict), expected);

@@ -265,3 +265,43 @@ Deno.test("a switch with a value that ingress-nginx does not read is the same he
   const cors = findings(result, "annotation/enable-cors");
   assert.deepEqual([cors["shop/b"].verdict, cors["shop/c"].verdict], ["SAME", "DIFFERS"]);
 });
+
+/** Who has the host of `auth-url`, and whether requests are then authenticated. */
+const LOGINS:
+  readonly (readonly [what: string, login: Partial<IngressInput>, isServed: boolean])[] = [
+    ["a rule", { host: "login.example.com" }, true],
+    ["a rule of another namespace", { host: "login.example.com", namespace: "sso" }, true],
+    ["a wildcard", { host: "*.example.com" }, true],
+    ["an alias", { host: "x.test", annotations: { "server-alias": "login.example.com" } }, true],
+    ["a rule with www.", {
+      host: "www.login.example.com",
+      annotations: { "from-to-www-redirect": "true" },
+    }, true],
+    ["another host", { host: "x.test" }, false],
+    ["a canary", { host: "login.example.com", annotations: { canary: "true" } }, false],
+    ["a canary with client certificates", {
+      host: "login.example.com",
+      annotations: { canary: "true", "auth-tls-secret": "shop/ca" },
+    }, false],
+  ];
+
+for (const [what, login, isServed] of LOGINS) {
+  for (const hostOwnership of ["shared", "namespace"] as const) {
+    // Where namespaces own hosts, the annotation is closed for those of another one.
+    if (hostOwnership === "namespace" && login.namespace !== undefined) continue;
+    Deno.test(
+      `auth-url whose host ${what} has ${
+        isServed ? "is served" : "BREAKS"
+      }, host ownership ${hostOwnership}`,
+      () => {
+        const app = { name: "app", host: "app.test", annotations: { "auth-url": AUTH_URL } };
+        const files = { "a.yaml": [app, { name: "login", ...login }].map(ingress).join("\n---\n") };
+        const result = lintTexts(files, { hostOwnership });
+        const found = findings(result, "annotation/auth-url")["shop/app"];
+        assert.equal(found.verdict, isServed ? "DIFFERS" : "BREAKS");
+      },
+    );
+  }
+}
+
+const AUTH_URL = "https://login.example.com/check";

@@ -588,7 +588,8 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "controller/translate/routes/path_claims.ts": ["showHost"],
       "controller/translate/hosts/ownership.ts": ["Ownership.isOwn"],
       "controller/translate/backends/renamed_upstreams.ts": ["RenamedUpstreams.of"],
-      "controller/translate/routes/closures.ts": ["Closures.isOwned", "wildcardOver"],
+      "controller/translate/model/host.ts": ["wildcardOver"],
+      "controller/translate/routes/closures.ts": ["Closures.isNamed"],
       "controller/translate/routes/route_claims.ts": [
         "RouteClaims.find",
         "RouteClaims.hasHost",
@@ -600,7 +601,11 @@ export const EXCEPTIONS: readonly Exceptions[] = [
     reason: "Visits each host and Ingress of a group once, by sets; reads no text.",
     functions: {
       "controller/translate/certificates/plain_hosts.ts": ["PlainHosts.of"],
-      "controller/translate/routes/host_index.ts": ["HostIndex.group"],
+      "controller/translate/routes/host_index.ts": [
+        "HostIndex.group",
+        "HostIndex.isNamed",
+        "HostIndex.names",
+      ],
       "controller/translate/statuses.ts": ["StatusCollector.collect"],
       "proxy/router/aliases.ts": ["Aliases.hostOf", "Aliases.of", "Aliases.update"],
     },

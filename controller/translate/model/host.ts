@@ -22,6 +22,11 @@ export function readRuleHost(value: unknown): HostReading {
     : readHost(value);
 }
 
+/** The pattern that takes requests for a host without routes of its own. */
+export function wildcardOver(host: string): string {
+  return `*${host.slice(Math.max(host.indexOf("."), 0))}`;
+}
+
 /** A name or `*.name`; addresses are refused, as the API server does. */
 export function readHost(value: unknown): HostReading {
   if (typeof value !== "string") return refused(`is ${describe(value)} where text is meant`);

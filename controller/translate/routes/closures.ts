@@ -10,7 +10,9 @@ import { closedAnswer, fieldOfAnnotation, UNSUPPORTED } from "../annotations/ngi
 import { NGINX_PREFIX } from "../annotations/nginx/table.ts";
 import { ACCEPT_ANNOTATION } from "../annotations/own_annotations.ts";
 import type { Ownership } from "../hosts/ownership.ts";
+import { wildcardOver } from "../model/host.ts";
 import type { Refusal, Source } from "../model/source.ts";
+import type { HostIndex } from "./host_index.ts";
 
 export interface RefusalOptions {
   /** Annotations of ingress-nginx, without the prefix, that close nothing. */
@@ -29,19 +31,23 @@ interface Closed {
 export class Closures {
   readonly #options: RefusalOptions;
   readonly #ownership: Ownership;
+  readonly #index: HostIndex;
   readonly #problems: ProblemList;
   readonly #ingresses = new Map<Source, ReplyAction>();
   /** By namespace and host. */
   readonly #hosts = new Map<string, Closed>();
 
+  /** @param index Of all Ingresses, of which `ingresses` may be a part. */
   constructor(
     ingresses: readonly Source[],
+    index: HostIndex,
     options: RefusalOptions,
     ownership: Ownership,
     problems: ProblemList,
   ) {
     this.#options = options;
     this.#ownership = ownership;
+    this.#index = index;
     this.#problems = problems;
     for (const ingress of ingresses) {
       if (ingress.accepted !== null && !options.allowAcceptUnsupportedAnnotation) {
@@ -61,9 +67,9 @@ export class Closures {
     }
   }
 
-  /** Whether some namespace owns the host. */
-  isOwned(host: string): boolean {
-    return ownedPattern(host, this.#ownership) !== undefined;
+  /** Whether routes have the host: those of a namespace that owns it, or of an Ingress, where hosts are shared. */
+  isNamed(host: string): boolean {
+    return ownedPattern(host, this.#ownership) !== undefined || this.#index.names(host);
   }
 
   /** The answer for what `ingress` has of `host`, null where its backends decide. */
@@ -162,11 +168,6 @@ function foreignAuthenticator(
 /** The pattern of the host that a namespace owns: its own, or else the wildcard over it. */
 function ownedPattern(host: string, { owners }: Ownership): string | undefined {
   return [host, wildcardOver(host)].find((pattern) => owners.has(pattern));
-}
-
-/** The wildcard that takes a host without routes of its own. */
-export function wildcardOver(host: string): string {
-  return `*${host.slice(Math.max(host.indexOf("."), 0))}`;
 }
 
 function hostKey({ identity }: Source, host: string): string {

@@ -5,7 +5,8 @@ import { Ownership } from "../hosts/ownership.ts";
 import { ProblemList } from "../../base/problems.ts";
 import { readIngress } from "../ingress/ingress.ts";
 import { Closures } from "./closures.ts";
-import { translate, type TranslateOptions } from "../translator.ts";
+import { HostIndex } from "./host_index.ts";
+import { translate, type TranslateOptions, Translator } from "../translator.ts";
 import { TRANSLATE_OPTIONS } from "../../../tests/support/translate_options.ts";
 
 const OPTIONS: TranslateOptions = {
@@ -13,7 +14,7 @@ const OPTIONS: TranslateOptions = {
   controllerNames: [],
 };
 const PREFIX = "nginx.ingress.kubernetes.io/";
-/** So many that one more or less is laid alone. */
+/** So many that the routes of one more or less are built alone. */
 const OTHERS = Array.from({ length: 20 }, (_, i) => ingress(`other-${i}`, `${i}.example.com`, {}));
 
 Deno.test("a Service stays an upstream when an Ingress with a closed path is deleted", () => {
@@ -64,6 +65,32 @@ Deno.test("a host-wide annotation closes and opens other Ingresses' paths of the
   assert.equal(statusesOf([...OTHERS, web])["web.example.com"], 200);
 });
 
+for (
+  const [what, host, annotations] of [
+    ["a rule", "login.example.com", {}],
+    ["a wildcard", "*.example.com", {}],
+    ["an alias", "x.test", { "server-alias": "login.example.com" }],
+  ] as const
+) {
+  for (const hostOwnership of ["shared", "namespace"] as const) {
+    Deno.test(`a host of auth-url needs no resolution while ${what} has it, host ownership ${hostOwnership}`, () => {
+      const web = ingress("web", "web.test", { "auth-url": "https://login.example.com/" });
+      const login = ingress("login", host, annotations);
+      const translator = new Translator();
+      const options = { ...OPTIONS, hostOwnership };
+      const reasons = (ingresses: readonly object[]) =>
+        translator.translate(resources(ingresses), null, options, () => 0).problems
+          .map(({ reason }) => reason);
+      const elsewhere = Array.from({ length: 20 }, (_, i) => ingress(`i${i}`, `i${i}.test`, {}));
+      assert.deepEqual(reasons([...elsewhere, web]), ["ExternalNameNotAllowed"]);
+      assert.deepEqual(reasons([...elsewhere, web, login]), []);
+      const other = ingress("other", host, annotations, "api", "/x");
+      assert.deepEqual(reasons([...elsewhere, web, other]), []);
+      assert.deepEqual(reasons([...elsewhere, web]), ["ExternalNameNotAllowed"]);
+    });
+  }
+}
+
 Deno.test("an invalid value of an honoured annotation cannot be accepted", () => {
   const problems = new ProblemList();
   const object = ingress("web", "web.example.com", {});
@@ -77,7 +104,7 @@ Deno.test("an invalid value of an honoured annotation cannot be accepted", () =>
   };
   const refusals = { ...OPTIONS, acceptUnsupported: ["limit-rps"] };
   const refused = { ...source, refusals: [refusal] };
-  const closures = new Closures([refused], refusals, SHARED, problems);
+  const closures = new Closures([refused], new HostIndex([refused]), refusals, SHARED, problems);
   assert.equal(closures.of(refused, "web.example.com")?.status, 503);
   const [{ message, remedy }] = problems.sorted();
   assert.match(message, /limit-rps" is not valid, so its paths return 503$/);
@@ -106,14 +133,17 @@ function statusesOf(
 }
 
 function run(ingresses: readonly object[], options = OPTIONS, appProtocol?: string) {
-  const resources = {
+  return translate(resources(ingresses, appProtocol), null, options, () => 0);
+}
+
+function resources(ingresses: readonly object[], appProtocol?: string) {
+  return {
     ingresses,
     ingressClasses: [],
     services: [service("web"), service("api", appProtocol)],
     endpointSlices: [slice("web"), slice("api")],
     secrets: [],
-  };
-  return translate(resources as Parameters<typeof translate>[0], null, options, () => 0);
+  } as unknown as Parameters<typeof translate>[0];
 }
 
 function ingress(

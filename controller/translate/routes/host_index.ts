@@ -1,8 +1,9 @@
 /**
  * Which Ingresses name each host. In: Ingresses that come and go. Out: all that share a host with one
  * another, directly or by others, from some hosts on: what becomes of their paths is decided together,
- * and does not depend on any other Ingress.
+ * and does not depend on any other Ingress. And whether routes have a host, by any name.
  */
+import { wildcardOver } from "../model/host.ts";
 import type { Source } from "../model/source.ts";
 
 /** Hosts, and every Ingress that names one of them; none of these names any other host. */
@@ -38,6 +39,20 @@ export class HostIndex {
     }
   }
 
+  /** Whether routes have the host, by its own name or by the wildcard over it. */
+  names(host: string): boolean {
+    return this.isNamed(host) || this.isNamed(wildcardOver(host));
+  }
+
+  /** Whether some Ingress gives routes to a host pattern. */
+  isNamed(host: string): boolean {
+    const named = this.#named.get(host);
+    if (named === undefined) return false;
+    return named instanceof Set
+      ? [...named].some((source) => hasName(source, host))
+      : hasName(named, host);
+  }
+
   /**
    * The group of `hosts`; null where it has more than `limit` Ingresses.
    *
@@ -60,6 +75,12 @@ export class HostIndex {
     }
     return found.size > limit ? null : { hosts: reached, sources: found };
   }
+}
+
+/** Whether an Ingress that is in the index for a host gives it routes, and does not only close it. */
+function hasName({ closesHosts, rules, otherNames }: Source, host: string): boolean {
+  return closesHosts.length === 0 ||
+    [...rules, ...otherNames].some((named) => named.host === host);
 }
 
 /** The hosts of the rules, their other names, and what else it closes; with repetitions. */

@@ -152,7 +152,7 @@ export class RouteClaims {
     }
     const report = () => this.#problems.about(owner.identity.ref);
     const { action } = this.#backends.resolve(backend, report);
-    if (host !== null && !this.#backends.resolvesNames && !this.#closures.isOwned(host)) {
+    if (host !== null && !this.#backends.resolvesNames && !this.#closures.isNamed(host)) {
       report().warning(backend.nameField, {
         reason: "ExternalNameNotAllowed",
         message:

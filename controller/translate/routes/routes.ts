@@ -13,6 +13,7 @@ import { Closures, type RefusalOptions } from "./closures.ts";
 import { showElder } from "../model/source_order.ts";
 import { DEFAULT_BACKEND_FIELD, type RuleModel, type Source } from "../model/source.ts";
 import type { Ownership } from "../hosts/ownership.ts";
+import type { HostIndex } from "./host_index.ts";
 import type { ProblemList } from "../../base/problems.ts";
 import { type ServedHosts, serveOtherNames } from "./other_names.ts";
 import { claimPath, showHost } from "./path_claims.ts";
@@ -71,16 +72,18 @@ export interface Fallback {
 /**
  * Builds the routes of all Ingresses.
  *
+ * @param index Of the Ingresses.
  * @param order Sorts them by `compareRoutes`.
  */
 export function buildAll(
   ingresses: readonly Source[],
+  index: HostIndex,
   backends: BackendResolver,
   { processBackend, refusals, ownership }: RoutingOptions,
   order: SortedList<Route>,
   problems: ProblemList,
 ): Layout {
-  const closures = new Closures(ingresses, refusals, ownership, problems);
+  const closures = new Closures(ingresses, index, refusals, ownership, problems);
   const claims = new RouteClaims(backends, closures, problems);
   const { statuses, served } = claimAllPaths(claims, ingresses, ownership, problems);
   let action: Action | null = null;
@@ -129,16 +132,19 @@ export function buildAll(
 /**
  * Builds the routes of Ingresses that name `hosts`, no others, and of which no other Ingress names
  * any. None may be without rules: its default backend concerns all.
+ *
+ * @param index Of all Ingresses.
  */
 export function buildGroup(
   ingresses: readonly Source[],
+  index: HostIndex,
   hosts: ReadonlySet<string>,
   backends: BackendResolver,
   fallback: Fallback,
   { refusals, ownership }: RoutingOptions,
   problems: ProblemList,
 ): Layout {
-  const closures = new Closures(ingresses, refusals, ownership, problems);
+  const closures = new Closures(ingresses, index, refusals, ownership, problems);
   const claims = new RouteClaims(backends, closures, problems);
   const { statuses, served } = claimAllPaths(claims, ingresses, ownership, problems);
   for (const [i, ingress] of ingresses.entries()) {

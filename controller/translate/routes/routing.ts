@@ -10,7 +10,7 @@ import { compareHosts } from "../../../shared/host/host_order.ts";
 import { isSamePart } from "../../../shared/snapshot/equality.ts";
 import type { HostSettings, Route } from "../../../shared/snapshot/types.ts";
 import type { BackendResolver, FoundBackends } from "../backends/backend.ts";
-import { type RefusalOptions, wildcardOver } from "./closures.ts";
+import type { RefusalOptions } from "./closures.ts";
 import { carryOver, differenceOf, isSameList, LastResult, placesOf } from "../../base/memo.ts";
 import { type ProblemList, type Recorded, recordProblems } from "../../base/problems.ts";
 import { compareRoutes } from "./route_order.ts";
@@ -24,6 +24,7 @@ import {
   type RoutingOptions,
 } from "./routes.ts";
 import { mergeSorted, SortedList } from "../../base/sorted_list.ts";
+import { wildcardOver } from "../model/host.ts";
 import type { Source } from "../model/source.ts";
 import { compareText } from "../../base/text_order.ts";
 
@@ -57,8 +58,11 @@ export class RouteBuilder {
       : null;
     if (layout === null) {
       backends.forget();
-      layout = recordProblems((list) => buildAll(ingresses, backends, options, this.#order, list));
-      this.#index = new HostIndex(ingresses);
+      const index = new HostIndex(ingresses);
+      layout = recordProblems((list) =>
+        buildAll(ingresses, index, backends, options, this.#order, list)
+      );
+      this.#index = index;
     }
     this.#last.keep({ ingresses, options, found: backends.found() }, layout);
     problems.addAll(layout.problems);
@@ -82,9 +86,9 @@ export class RouteBuilder {
     if (removed.length + added.length > limit) return null;
     if ([...removed, ...added].some(isForAll)) return null;
     const reowned = options.ownership.changedSince(last);
-    if (reowned === null || asksAny(ingresses, reowned)) return null;
-    for (const source of removed) this.#index.remove(source);
-    for (const source of added) this.#index.add(source);
+    if (reowned === null) return null;
+    const renamed = this.#replace(removed, added);
+    if (asksAny(ingresses, [...reowned, ...renamed])) return null;
     const group = this.#index.group([...removed.flatMap(hostsOf), ...reowned], added, limit);
     if (group === null) return null;
     const { routing, requested, fallback } = before.value;
@@ -92,7 +96,7 @@ export class RouteBuilder {
     if (!backends.findsAgain(inputs.found, countBackends(replaced, requested))) return null;
     const sources = placesOf(group.sources, ingresses).map(([, source]) => source);
     const built = recordProblems((list) =>
-      buildGroup(sources, group.hosts, backends, fallback, options, list)
+      buildGroup(sources, this.#index, group.hosts, backends, fallback, options, list)
     );
     const { routes, aliases, statuses } = built.value.routing;
     for (const source of replaced) requested.delete(source);
@@ -112,6 +116,16 @@ export class RouteBuilder {
       },
       problems: [...before.problems.filter(({ object }) => !gone.has(object)), ...built.problems],
     };
+  }
+
+  /** Replaces Ingresses of the index. Returns the hosts that came to have routes, or lost the last ones. */
+  #replace(removed: readonly Source[], added: readonly Source[]): readonly string[] {
+    const hosts = new Set([...removed, ...added].flatMap(hostsOf));
+    const before = [...hosts].filter((host) => this.#index.isNamed(host));
+    for (const source of removed) this.#index.remove(source);
+    for (const source of added) this.#index.add(source);
+    const now = [...hosts].filter((host) => this.#index.isNamed(host));
+    return [...new Set(before).symmetricDifference(new Set(now))];
   }
 }
 
