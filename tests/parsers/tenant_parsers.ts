@@ -15,6 +15,8 @@ import {
   readCertificate,
   readSecretValue,
 } from "../../controller/translate/certificates/certificate.ts";
+import { readSecret } from "../../controller/translate/certificates/certificate_source.ts";
+import { readSecretParts } from "../../controller/translate/certificates/secret_parts.ts";
 import {
   appProtocolMistake,
   readAppProtocol,
@@ -425,6 +427,19 @@ export const TENANT_PARSERS: readonly Parser[] = [
         readSecretValue(secret, "tls.crt");
         readCertificate(secret);
       };
+    },
+  }),
+  textParser({
+    name: "a Secret's list of revoked certificates",
+    functions: ["controller/translate/certificates/secret_parts.ts readSecretParts"],
+    bytes: SECRET_BYTES,
+    frames: [["-----BEGIN X509 CRL-----\n", "\n-----END X509 CRL-----"]],
+    only: ["A", "\n", "-", "-----BEGIN ", "-----BEGIN A-----", "-----BEGIN A-----A\n"],
+    read: (text) => {
+      const name = { namespace: "a", name: "a" };
+      const stringData = { "ca.crt": fileOf("intermediate.crt"), "ca.crl": text };
+      const secrets = new Map([["a/a", readSecret({ metadata: name, stringData })!]]);
+      return () => readSecretParts(name, secrets);
     },
   }),
   textParser({

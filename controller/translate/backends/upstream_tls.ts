@@ -16,6 +16,7 @@ import type {
   UpstreamTls,
 } from "../../../shared/snapshot/types.ts";
 import { type SecretModel, showTime } from "../certificates/certificate_source.ts";
+import { NO_PARTS, readSecretParts, type SecretParts } from "../certificates/secret_parts.ts";
 import { type Identified, keyOf } from "../../base/identity.ts";
 import { asObject, describe, fieldOf, isAbsent, quote } from "../../base/json.ts";
 import { isDnsName } from "../../base/names.ts";
@@ -150,23 +151,7 @@ export class UpstreamTlsReader {
     if (namespace !== own) {
       return `Secret ${name} is in namespace ${namespace}, not in ${own} as the Ingress`;
     }
-    const secret = this.#secrets.get(keyOf({ namespace, name }));
-    if (secret === undefined) return `there is no Secret ${name} in namespace ${namespace}`;
-    const data = fieldOf(secret.object, "data");
-    const has = (key: string) => !isAbsent(fieldOf(data, key));
-    if (!["ca.crt", "tls.crt", "tls.key"].some(has)) {
-      return `Secret ${name} has neither ca.crt nor tls.crt and tls.key`;
-    }
-    const { authority, reading, shown } = secret;
-    if (has("ca.crt") && typeof authority === "string") {
-      return `Secret ${name} cannot be used: ${authority}`;
-    }
-    const hasPair = has("tls.crt") || has("tls.key");
-    if (hasPair && !reading.ok) return `Secret ${name} cannot be used: ${reading.message}`;
-    return {
-      authority: typeof authority === "string" ? null : authority,
-      certificate: hasPair ? shown : null,
-    };
+    return readSecretParts({ namespace, name }, this.#secrets);
   }
 
   /** Certificates that are shown to backends, in no order; for no host. */
@@ -280,15 +265,6 @@ class PublishedTls {
     return this.#certificates.get(this.settings(upstream)?.clientCertificate ?? "");
   }
 }
-
-/** What a Secret says about connections to backends. */
-interface SecretParts {
-  readonly authority: PemText | null;
-  /** To be shown. */
-  readonly certificate: Certificate | null;
-}
-
-const NO_PARTS: SecretParts = { authority: null, certificate: null };
 
 type WishedTls =
   | { readonly tls: UpstreamTls; readonly note: Note | null; readonly fault?: undefined }
