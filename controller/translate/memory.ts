@@ -12,6 +12,7 @@ import { GlobalSettingsReader } from "./config_map/global_settings.ts";
 import { Demands } from "./bounds/demand.ts";
 import { NamespaceAdmission } from "./bounds/namespace_bounds.ts";
 import { readSecret, type SecretModel } from "./certificates/certificate_source.ts";
+import { RequiredSecrets } from "./certificates/required_secrets.ts";
 import { CertificateAssigner } from "./certificates/tls.ts";
 import { CredentialsReader } from "./credentials/credentials.ts";
 import { ClaimantList, KeptClaims, ServingIngresses } from "./hosts/host_claimants.ts";
@@ -50,6 +51,7 @@ export class StageMemory {
   readonly ownIngresses: OwnIngresses;
   readonly tooLarge = new TooLargeReader();
   readonly ingresses = new IngressReader();
+  readonly requiredSecrets = new RequiredSecrets();
   readonly namespaceBounds: NamespaceAdmission;
   readonly clusterBounds: ClusterAdmission;
   readonly claimants = new ClaimantList();

@@ -169,10 +169,13 @@ export class Translator {
       published,
       clusterBounds,
     );
-    const list = memory.ingresses.livingFirst(admitted, namespaces);
+    const secrets = this.readers.secrets.of(resources.secrets, problems);
+    const list = memory.requiredSecrets.refuse(
+      memory.ingresses.livingFirst(admitted, namespaces),
+      secrets,
+    );
     const { ingresses } = list;
     problems.addAll(list.problems);
-    const secrets = this.readers.secrets.of(resources.secrets, problems);
     const shared = options.gateway == null ? null : memory.gateway.sharedHosts(
       resources,
       options.gateway,

@@ -15,6 +15,7 @@ import { isDnsName } from "../base/names.ts";
 import { ProblemList } from "../base/problems.ts";
 import type { DefaultBackend } from "../translate/routes/routes.ts";
 import type { ServiceModel } from "../translate/backends/service.ts";
+import { readRequiredSecret } from "../translate/annotations/nginx/access.ts";
 import { NginxAnnotations } from "../translate/annotations/nginx/nginx_annotations.ts";
 import type { ObjectName } from "../translate/annotations/nginx/rows/value.ts";
 import { isHonoured } from "../translate/annotations/nginx/table.ts";
@@ -104,6 +105,7 @@ function readReferences({ identity, object: ingress }: IngressObject): Reference
         (asList(fieldOf(spec, "tls")) ?? []).map((entry) => fieldOf(entry, "secretName")),
       ),
       ...annotated("Secret", identity, nginx),
+      ...required(identity, nginx),
     ],
     services: [
       ...keys(
@@ -128,6 +130,12 @@ function annotated(
     if (named === null || (named.namespace ?? ref.namespace) !== ref.namespace) return [];
     return keyOf({ namespace: ref.namespace, name: named.name });
   });
+}
+
+/** Nothing of it is used, but whether it is there decides. */
+function required({ ref }: Identity, nginx: NginxAnnotations): string[] {
+  const secret = readRequiredSecret(nginx, ref.namespace);
+  return secret === null ? [] : [keyOf(secret)];
 }
 
 function readSecrets({ identity, object: service }: ServiceModel): readonly string[] {

@@ -47,6 +47,29 @@ Deno.test("Secrets referenced by an Ingress's TLS entries are read, in its names
   assert.deepEqual(named({ ingresses: [ingress("shop", { tls })] }), ["shop/a", "shop/b"]);
 });
 
+for (
+  const [secret, verify, expected] of [
+    ["shop/ca", "off", ["shop/ca"]],
+    ["other/ca", "off", []],
+    ["shop/ca", "on", []],
+  ] as const
+) {
+  Deno.test(
+    `Secret ${secret} of client certificates that are ${verify} is ${
+      expected.length === 0 ? "not " : ""
+    }read`,
+    () => {
+      const { metadata, ...more } = ingress("shop", rules("web"));
+      const annotations = {
+        "nginx.ingress.kubernetes.io/auth-tls-secret": secret,
+        "nginx.ingress.kubernetes.io/auth-tls-verify-client": verify,
+      };
+      const ingresses = [{ ...more, metadata: { ...metadata, annotations } }];
+      assert.deepEqual(named({ ingresses }), expected);
+    },
+  );
+}
+
 Deno.test("Secrets referenced by Ingresses of another class are not read", () => {
   const tls = [{ secretName: "a" }];
   assert.deepEqual(named({ ingresses: [ingress("shop", { tls }, "nginx")] }), []);

@@ -484,6 +484,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
     functions: {
       "controller/base/json.ts": ["unknownField"],
       "controller/translate/credentials/credentials.ts": ["CredentialsReader.read"],
+      "controller/translate/certificates/required_secrets.ts": ["RequiredSecrets.refuse"],
       "controller/translate/gateway/gateway_translator.ts": [
         "GatewayTranslator.sharedHosts",
         "GatewayTranslator.translate",

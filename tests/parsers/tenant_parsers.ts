@@ -338,6 +338,7 @@ export const TENANT_PARSERS: readonly Parser[] = [
       "controller/translate/annotations/nginx/access.ts readAccess",
       "controller/translate/annotations/nginx/access.ts readAccessRefusals",
       "controller/translate/annotations/nginx/access.ts readCertificateRefusals",
+      "controller/translate/annotations/nginx/access.ts readRequiredSecret",
       "controller/translate/annotations/nginx/annotations.ts reportNginxAnnotations",
       "controller/translate/annotations/nginx/annotations.ts reportWrongPrefixes",
       "controller/translate/annotations/nginx/backend_wish.ts readBackendWish",

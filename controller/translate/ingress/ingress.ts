@@ -19,7 +19,11 @@ import { type PathReader, readPathEntry, reportShape, unreadPath } from "./path_
 import { recordProblems, type Report } from "../../base/problems.ts";
 import { readBackend } from "./backend.ts";
 import { HostPlaces, RegexPlaces } from "../model/route_place.ts";
-import { readAccessRefusals, readCertificateRefusals } from "../annotations/nginx/access.ts";
+import {
+  readAccessRefusals,
+  readCertificateRefusals,
+  readRequiredSecret,
+} from "../annotations/nginx/access.ts";
 import { readBackendWish, readFallback } from "../annotations/nginx/backend_wish.ts";
 import {
   readAuthenticator,
@@ -44,7 +48,6 @@ import { hostFields } from "../model/host_field.ts";
 import { NO_WWW, wwwSettings } from "../model/other_name.ts";
 import {
   DEFAULT_BACKEND_FIELD,
-  type Refusal,
   type RuleModel,
   type Source,
   type TlsHost,
@@ -90,11 +93,14 @@ function readSpec(
   const spec = fieldOf(object, "spec");
   const nginx = new NginxAnnotations(annotations, spec, BY_NAME, pool.texts, globals.defaults);
   const certificates = readCertificateRefusals(nginx, namespace);
+  const requiredSecret = readRequiredSecret(nginx, namespace);
   if (isCanary(nginx)) {
     // Of what holds for whole hosts, ingress-nginx reads this one of canaries too.
-    const ofHosts = [...readAllRefusals(nginx, globals), ...certificates]
+    const refusals = [...readAllRefusals(nginx, globals), ...certificates]
       .filter(({ name }) => name === "auth-tls-secret");
-    return canary(ofHosts, ofHosts.length === 0 ? [] : hostsOfRules(spec), report);
+    const closes = refusals.length > 0 || requiredSecret !== null;
+    const closesHosts = closes ? hostsOfRules(spec) : [];
+    return canary({ refusals, requiredSecret, closesHosts }, report);
   }
   const refusals = [
     ...readAllRefusals(nginx, globals),
@@ -160,6 +166,7 @@ function readSpec(
     defaultBackend,
     tls: Array.from(tls, (entry, i) => readTls(entry, `spec.tls[${i}]`, reading)),
     refusals,
+    requiredSecret,
     closesHosts: [],
     protocolWish: readProtocolWish(nginx),
     settings,
@@ -177,9 +184,12 @@ function readSpec(
 /**
  * No path of it is read: as a route of its own it would take all of production's requests.
  *
- * @param refusals That hold for whole hosts, of canaries too.
+ * @param closing What closes whole hosts, of canaries too.
  */
-function canary(refusals: readonly Refusal[], closesHosts: readonly string[], report: Report) {
+function canary(
+  closing: Pick<Source, "refusals" | "requiredSecret" | "closesHosts">,
+  report: Report,
+) {
   report.warning(`metadata.annotations["${NGINX_PREFIX}canary"]`, {
     reason: "NginxAnnotation",
     message: "canaries are not supported, so the whole Ingress is left out",
@@ -189,7 +199,8 @@ function canary(refusals: readonly Refusal[], closesHosts: readonly string[], re
     ...{ rules: [], hasRules: true, defaultBackend: null, tls: [] },
     ...{ hosts: [], otherNames: [], wwwSettings: NO_WWW },
     ...{ takesAnyHost: false, sharesWith: [], isDying: false },
-    ...{ refusals, closesHosts, protocolWish: null, backendWish: null, settings: NO_SETTINGS },
+    ...closing,
+    ...{ protocolWish: null, backendWish: null, settings: NO_SETTINGS },
     ...{ fallback: null, authenticator: null, regex: null, accepted: null },
     noAuthLocations: [],
     ...{ closure: null, excess: null },

@@ -47,6 +47,8 @@ export interface Source {
   readonly refusals: readonly Refusal[];
   /** Hosts beside those of its rules that its refusals close where they hold for whole hosts. */
   readonly closesHosts: readonly string[];
+  /** Closes its hosts unless it can be used, although nothing of it is; null for none. */
+  readonly requiredSecret: RequiredSecret | null;
   /** What a Service must say for the paths to be served; null for anything. */
   readonly protocolWish: ProtocolWish | null;
   /** Of all of its routes that are not closed. */
@@ -154,6 +156,14 @@ export interface Refusal {
   /** What is wrong with its value; null where it is not supported, whatever its value. */
   readonly fault: string | null;
   readonly remedy: string;
+}
+
+/** A Secret of the namespace of the object that needs it. */
+export interface RequiredSecret {
+  readonly namespace: string;
+  readonly name: string;
+  /** Of the Ingress without it: its fault, of which the reason follows. */
+  readonly refusal: Refusal;
 }
 
 /** What `backend-protocol` requires of the Service's port. */

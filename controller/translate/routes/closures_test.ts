@@ -111,6 +111,60 @@ Deno.test("an invalid value of an honoured annotation cannot be accepted", () =>
   assert.equal(remedy, "Write an integer");
 });
 
+/** What a Secret holds, and whether hosts of client certificates that are turned off are served. */
+const AUTHORITY = Deno.readTextFileSync(
+  new URL("../../../tests/golden/certificates/intermediate.crt", import.meta.url),
+);
+const CERTIFICATE_SECRETS:
+  readonly (readonly [what: string, secret: object | null, status: number])[] = [
+    ["no Secret", null, 503],
+    ["an authority", { data: { "ca.crt": btoa(AUTHORITY) } }, 200],
+    ["an authority as text", { stringData: { "ca.crt": AUTHORITY } }, 200],
+    ["a broken authority", { stringData: { "ca.crt": "none" } }, 503],
+    [
+      "a revocation list that is none",
+      { stringData: { "ca.crt": AUTHORITY, "ca.crl": AUTHORITY } },
+      503,
+    ],
+    ["a password file", { stringData: { auth: "a:{PLAIN}b" } }, 503],
+    ["nothing", {}, 503],
+  ];
+
+Deno.test("a host opens when the Secret of its client certificates comes, though they are turned off", () => {
+  const off = {
+    "auth-tls-secret": "default/ca",
+    "auth-tls-verify-client": "off",
+  };
+  for (const canary of ["false", "true"]) {
+    const translator = new Translator();
+    const ingresses = [
+      ...OTHERS,
+      ingress("web", "web.example.com", {}),
+      ingress("off", "web.example.com", { ...off, canary }, "api", "/off"),
+    ];
+    for (const [what, secret, status] of [...CERTIFICATE_SECRETS, ...CERTIFICATE_SECRETS]) {
+      const secrets = secret === null
+        ? []
+        : [{ metadata: { namespace: "default", name: "ca" }, ...secret }];
+      const given = { ...resources(ingresses), secrets };
+      const changed = translator.translate(given, null, OPTIONS, () => 0);
+      assert.deepEqual(changed, translate(given, null, OPTIONS, () => 0), what);
+      const served = changed.snapshot.routes.filter(({ host }) => host === "web.example.com");
+      assert.ok(served.length > 0);
+      for (const { action } of served) {
+        assert.equal(action.kind === "reply" ? action.status : 200, status, what);
+      }
+      assert.equal(
+        changed.problems.some(({ message }) =>
+          /default\/ca|ca in namespace|Secret ca/.test(message)
+        ),
+        status === 503,
+        what,
+      );
+    }
+  }
+});
+
 const SHARED = new Ownership({
   mode: "shared",
   owners: new Map(),

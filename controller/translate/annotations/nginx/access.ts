@@ -7,12 +7,13 @@ import type { FilterSpec } from "../../../../shared/snapshot/types.ts";
 import { readExternal } from "./external.ts";
 import { credentialsId } from "../../model/credentials_name.ts";
 import type { GlobalSettings } from "../../model/global_settings.ts";
-import type { Refusal } from "../../model/source.ts";
+import type { Refusal, RequiredSecret } from "../../model/source.ts";
 import type { NginxAnnotations } from "./nginx_annotations.ts";
 import { fieldOfAnnotation } from "./refusals.ts";
 import { ACCESS, admitAll } from "./rows/access.ts";
 import { BASIC_AUTHENTICATION, CLIENT_CERTIFICATES } from "./rows/authentication.ts";
-import { isOff } from "./table.ts";
+import type { ObjectName } from "./rows/value.ts";
+import { isOff, NGINX_PREFIX } from "./table.ts";
 
 /** @param namespace Of the Ingress. */
 export function readAccess(
@@ -91,19 +92,46 @@ export function readCertificateRefusals(
   annotations: NginxAnnotations,
   namespace: string,
 ): readonly Refusal[] {
-  const name = "auth-tls-secret";
-  const secret = annotations.valueOf(CLIENT_CERTIFICATES, name);
+  const secret = unusedSecret(annotations);
   if (secret === null || (secret.namespace ?? namespace) === namespace) return [];
-  const text = annotations.textOf(name);
-  if (!annotations.isHarmless(CLIENT_CERTIFICATES[name], text)) return [];
-  return [{
-    ...refusal(
-      name,
-      `names a Secret of namespace ${secret.namespace}, and not of the Ingress's own`,
-      "Remove the annotation, as auth-tls-verify-client turns it off",
-    ),
-    isHostWide: true,
-  }];
+  const fault = `names a Secret of namespace ${secret.namespace}, and not of the Ingress's own`;
+  return [{ ...UNUSABLE, fault }];
+}
+
+/**
+ * The Secret for client certificates that are turned off: without it, ingress-nginx refuses requests; null for
+ * none, and for one that is refused already.
+ *
+ * @param namespace Of the Ingress.
+ */
+export function readRequiredSecret(
+  annotations: NginxAnnotations,
+  namespace: string,
+): RequiredSecret | null {
+  const secret = unusedSecret(annotations);
+  return secret === null || (secret.namespace ?? namespace) !== namespace
+    ? null
+    : { namespace, name: secret.name, refusal: UNUSABLE };
+}
+
+const CERTIFICATE_SECRET = "auth-tls-secret";
+
+/** Of such a Secret; why it cannot be used follows. */
+const UNUSABLE = {
+  name: CERTIFICATE_SECRET,
+  field: `metadata.annotations["${NGINX_PREFIX}${CERTIFICATE_SECRET}"]`,
+  isHostWide: true,
+  fault: "requires its Secret even where it is turned off",
+  remedy: "Remove the annotation, as auth-tls-verify-client turns it off",
+} as const;
+
+/** Of client certificates that are turned off; null where they are not. */
+function unusedSecret(annotations: NginxAnnotations): ObjectName | null {
+  const secret = annotations.valueOf(CLIENT_CERTIFICATES, CERTIFICATE_SECRET);
+  const row = CLIENT_CERTIFICATES[CERTIFICATE_SECRET];
+  const isUnused = secret !== null &&
+    annotations.isHarmless(row, annotations.textOf(CERTIFICATE_SECRET));
+  return isUnused ? secret : null;
 }
 
 function refusal(name: string, fault: string, remedy: string): Refusal {
