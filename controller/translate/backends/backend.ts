@@ -7,6 +7,7 @@ import type { Resources } from "../../kube/resources.ts";
 import {
   type BackendOptions,
   type Finding,
+  insecure,
   notReached,
   type Plan,
   type Reached,
@@ -328,7 +329,7 @@ export class BackendResolver {
     const key = keyOf({ namespace, name });
     const service = this.#services.get(key);
     if (service === undefined) {
-      return notReached({
+      return this.#secretFaultOf(wish, namespace) ?? notReached({
         at: "name",
         status: 503,
         reason: "ServiceNotFound",
@@ -365,13 +366,12 @@ export class BackendResolver {
   ): Finding | null {
     const { plan } = known;
     const planned = plan.kind === "settled" ? plan.finding : plan;
-    if (planned.upstream === null) return null;
+    const { namespace } = service.identity.ref;
+    if (planned.upstream === null) return this.#secretFaultOf(wish, namespace);
     const wished = wishedProtocol(planned.upstream.protocol, wish, hasTlsSettings(service));
     if (wish.tls !== null && !isWished(wished)) {
-      // As in ingress-nginx, which denies the path whatever the protocol.
-      this.#isNoted = true;
-      const fault = this.#tls.faultOf(wish.tls, service);
-      if (fault !== null) return notReached(fault);
+      const fault = this.#secretFaultOf(wish, namespace);
+      if (fault !== null) return fault;
     }
     if (wished === null) return unusedTls(plan, wish);
     const { protocol, tls } = wished;
@@ -397,6 +397,17 @@ export class BackendResolver {
     const read = this.#tls.readWished(secured, tls);
     if (read.tls === null) return notReached(read.fault);
     return keep(known, id, reached({ ...upstream, tls: read.tls }, fault, read.note));
+  }
+
+  /**
+   * Null where the Secret of a wish can be used, or there is none. As in ingress-nginx, which denies the path
+   * whatever the protocol, and whether the Service exists.
+   */
+  #secretFaultOf(wish: BackendWish | null, namespace: string): Finding | null {
+    if (wish === null || wish.tls === null || wish.tls.secret === null) return null;
+    this.#isNoted = true;
+    const fault = this.#tls.faultOf(wish.tls, namespace);
+    return fault === null ? null : notReached(fault);
   }
 }
 
@@ -479,15 +490,4 @@ function isSameOutcome(a: Finding, b: Finding): boolean {
 
 function noteOf(finding: Finding): Note | null {
   return finding.upstream === null ? null : finding.note;
-}
-
-/** The Service's own problem says what of its annotations is wrong. */
-function insecure(service: string): Finding {
-  return notReached({
-    at: "name",
-    status: 503,
-    reason: "UpstreamTlsInvalid",
-    message: `Service ${service} cannot be accessed over TLS as its annotations require`,
-    remedy: `Correct the annotations; the problems are reported for Service ${service}`,
-  });
 }

@@ -26,6 +26,8 @@ export interface Resolution {
   readonly action: ForwardAction | ReplyAction;
   /** Whether requests reach a backend now, as far as the objects say. */
   readonly isServed: boolean;
+  /** Nothing else of the route has an effect. */
+  readonly isClosed?: true;
 }
 
 export type Finding = Reached | {
@@ -221,12 +223,22 @@ export function reached(
 }
 
 export function notReached(fault: Fault): Finding {
-  const { status, message } = fault;
-  return {
-    upstream: null,
-    fault,
-    resolution: { action: { kind: "reply", status, reason: message }, isServed: false },
-  };
+  const { status, message: reason } = fault;
+  const resolution: Resolution = fault.closes === true
+    ? { action: { kind: "reply", status, reason, closed: true }, isServed: false, isClosed: true }
+    : { action: { kind: "reply", status, reason }, isServed: false };
+  return { upstream: null, fault, resolution };
+}
+
+/** The Service's own problem says what of its annotations is wrong. */
+export function insecure(service: string): Finding {
+  return notReached({
+    at: "name",
+    status: 503,
+    reason: "UpstreamTlsInvalid",
+    message: `Service ${service} cannot be accessed over TLS as its annotations require`,
+    remedy: `Correct the annotations; the problems are reported for Service ${service}`,
+  });
 }
 
 function missing(at: Fault["at"], fault: Omit<Fault, "at" | "status">): Plan {

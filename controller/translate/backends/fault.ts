@@ -14,4 +14,6 @@ export interface Fault {
   readonly reason: string;
   readonly message: string;
   readonly remedy: string;
+  /** The paths that name the backend do nothing else either: they do not redirect. */
+  readonly closes?: true;
 }

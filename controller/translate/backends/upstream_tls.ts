@@ -137,9 +137,13 @@ export class UpstreamTlsReader {
     };
   }
 
-  /** Why the Secret of a wish cannot be used, also where none of its settings count; null without. */
-  faultOf({ secret, field }: TlsWish, { identity: { ref } }: Identified): Fault | null {
-    const parts = secret === null ? NO_PARTS : this.#partsOf(secret, ref.namespace);
+  /**
+   * Why the Secret of a wish cannot be used, also where none of its settings count; null without.
+   *
+   * @param namespace Of the object that wishes.
+   */
+  faultOf({ secret, field }: TlsWish, namespace: string): Fault | null {
+    const parts = secret === null ? NO_PARTS : this.#partsOf(secret, namespace);
     return typeof parts === "string" ? secretFault(field, parts) : null;
   }
 
@@ -280,7 +284,8 @@ function secretText(message: string): ProblemText {
 }
 
 function secretFault(field: string, message: string): Fault {
-  return { at: { field }, status: 503, ...secretText(message) };
+  // As in ingress-nginx, whose location returns 503 and has nothing else.
+  return { at: { field }, status: 503, closes: true, ...secretText(message) };
 }
 
 /** Whether a Service says how TLS to its endpoints is secured. */

@@ -28,11 +28,6 @@ interface NamedHost {
   hasRoutes: boolean;
 }
 
-/** What requests for a backend get, unless an annotation closes the paths. */
-interface ClosableResolution extends Resolution {
-  readonly isClosed?: true;
-}
-
 /** What requests to a host get that none of its paths takes. */
 export interface HostRest {
   readonly action: Action;
@@ -116,7 +111,7 @@ export class RouteClaims {
     owner: Source,
     backend: BackendRef,
     settings: RouteSettings,
-  ): ClosableResolution {
+  ): Resolution {
     const closed = this.#closures.of(owner, host);
     if (closed !== null) return { action: closed, isServed: false, isClosed: true };
     const unasked = owner.authenticator === null || !hasExternalAuth(settings)

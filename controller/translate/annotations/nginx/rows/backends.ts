@@ -96,7 +96,7 @@ export const BACKEND_TLS = {
     verdict: differs(`${OWN}; ${OF_HOST}`),
     does:
       "names the Secret with CAs and client certificate for the backend; a Secret that is missing, " +
-      "or of another namespace, closes the paths, also for plain-text backends",
+      "or of another namespace, closes the paths, also for plain-text backends and redirects",
   }),
   "proxy-ssl-name": row({
     ...SECURE,
