@@ -76,7 +76,7 @@ export interface LintResult {
   readonly gatewayApi: readonly LintedObject[];
   /** Input that could not be read: the result is not complete. */
   readonly unreadable: readonly InputProblem[];
-  /** Ingresses of other classes, and Secrets that are in no file. */
+  /** Ingresses of other classes, namespaces that are left out, and Secrets that are in no file. */
   readonly notChecked: readonly InputProblem[];
   /** What differs for every Ingress, whatever it says; it counts for no verdict. */
   readonly always: readonly string[];

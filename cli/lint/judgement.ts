@@ -3,7 +3,7 @@
  * outcome and the problems of each Ingress, of the very translation that the controller runs. The
  * Services that no file has are assumed, and every backend has an endpoint. Pure.
  */
-import { asText, fieldOf } from "../../controller/base/json.ts";
+import { asList, asText, fieldOf } from "../../controller/base/json.ts";
 import type { Ingress, KubeConfigMap, Resources } from "../../controller/kube/resources.ts";
 import { PROFILE_ANNOTATION } from "../../controller/translate/annotations/own_annotation_names.ts";
 import {
@@ -57,9 +57,12 @@ export function judge(
   clock: Clock,
 ): Judgement {
   const configMaps = configMap === null ? null : [named(configMap)];
+  const isRead = ({ namespace }: { readonly namespace: string }) =>
+    options.watchNamespaces.length === 0 || options.watchNamespaces.includes(namespace);
   const assumed = assumedServices(
     resources,
-    authenticatorsOf({ ...resources, configMaps }, CONFIG_MAP),
+    // Of another namespace they are not read, wherever they are.
+    authenticatorsOf({ ...resources, configMaps }, CONFIG_MAP).filter(isRead),
   );
   const given = {
     ...translateOptions(resources, options),

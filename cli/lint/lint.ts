@@ -3,7 +3,7 @@
  * Out: a verdict for each Ingress with its findings, worst first. Pure but for the clock.
  */
 import { asList, asText, fieldOf } from "../../controller/base/json.ts";
-import type { Ingress, Resources } from "../../controller/kube/resources.ts";
+import type { Ingress, Resources, Service } from "../../controller/kube/resources.ts";
 import type { Clock } from "../../controller/translate/translator.ts";
 import type { LocatedProblem } from "../../dev/manifests/file.ts";
 import type { Manifests } from "../../dev/manifests/manifests.ts";
@@ -27,6 +27,7 @@ import { gatewayFindings } from "./gateway_findings.ts";
 import { hostFindings } from "./host_findings.ts";
 import type { HostFinding } from "./host_member.ts";
 import { ingressFindings, missingSecrets } from "./ingress_findings.ts";
+import { leftOut } from "./left_out.ts";
 import { classOf, judge, type JudgedIngress, nameOf } from "./judgement.ts";
 import type { LintInput } from "./lint_input.ts";
 import type { LintOptions } from "./options.ts";
@@ -91,6 +92,8 @@ export function lint(
     unreadable: [...input.unread, ...input.problems.filter(isUnreadable).map(unreadable)],
     notChecked: [
       ...input.notChecked,
+      // Of a cluster, others were not read.
+      ...(input.hasSecrets ? leftOut(input, options.watchNamespaces) : []),
       ...gateway.notChecked,
       ...others.map((ingress): InputProblem => {
         const name = classOf(ingress);
@@ -108,13 +111,18 @@ export function lint(
   };
 }
 
-/** As with `--watch-namespace`: Ingresses of others are none of the controller's. */
+/** As with `--watch-namespace`: the controller reads no objects of other namespaces. */
 function watched(resources: Resources, { watchNamespaces }: LintOptions): Resources {
   if (watchNamespaces.length === 0) return resources;
-  const ingresses = resources.ingresses.filter((ingress) =>
-    watchNamespaces.includes(refOf(ingress).namespace)
-  );
-  return { ...resources, ingresses };
+  const isRead = ({ metadata }: Pick<Service, "metadata">) =>
+    watchNamespaces.includes(metadata?.namespace ?? "default");
+  return {
+    ...resources,
+    ingresses: resources.ingresses.filter(isRead),
+    services: resources.services.filter(isRead),
+    endpointSlices: resources.endpointSlices.filter(isRead),
+    secrets: resources.secrets.filter(isRead),
+  };
 }
 
 /** Whether it takes requests for any host. */

@@ -401,3 +401,61 @@ Deno.test("manifests of any shape are linted without an exception", () => {
     }
   }
 });
+
+const TWO_NAMESPACES = {
+  "a.yaml": [
+    ingress({ name: "web", host: "a.example.com" }),
+    ...["one", "two"].map((name) =>
+      ingress({ name, host: "A.example.com" }).replaceAll('"default"', '"team"')
+    ),
+    JSON.stringify({
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name: "auth", namespace: "team" },
+      spec: { ports: [{ port: 80 }] },
+    }),
+    JSON.stringify({
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name: "nginx", namespace: "ops" },
+      data: { "global-auth-url": "http://auth.team.svc.cluster.local/" },
+    }),
+    JSON.stringify({
+      apiVersion: "gateway.networking.k8s.io/v1",
+      kind: "HTTPRoute",
+      metadata: { name: "route", namespace: "default" },
+      spec: {
+        parentRefs: [{ name: "web", namespace: "infra" }],
+        rules: [{ backendRefs: [{ name: "auth", namespace: "team", port: 80 }] }],
+      },
+    }),
+  ].join("\n---\n"),
+};
+
+Deno.test("what --watch-namespace leaves out is listed as not checked", () => {
+  const lines = (watchNamespaces: readonly string[]) =>
+    lintTexts(TWO_NAMESPACES, { watchNamespaces }).notChecked
+      .map(({ message }) => message).filter((message) => message.includes("--watch-namespace"));
+  assert.deepEqual(lines(["default"]), [
+    "2 Ingresses of namespace team are not checked, as --watch-namespace leaves it out; checked " +
+    "Ingresses have hosts of it: a.example.com",
+    "HTTPRoute default/route names Gateway infra/web, which the controller does not read with " +
+    "--watch-namespace",
+    "HTTPRoute default/route names Service team/auth, which the controller does not read with " +
+    "--watch-namespace",
+  ]);
+  assert.deepEqual(lines(["team"]), [
+    "1 Ingress, 1 HTTPRoute of namespace default are not checked, as --watch-namespace leaves it " +
+    "out; checked Ingresses have hosts of it: a.example.com",
+  ]);
+  assert.deepEqual(lines(["default", "team", "infra"]), []);
+  assert.deepEqual(lines([]), []);
+});
+
+Deno.test("a global-auth-url with a Service of a namespace that is left out BREAKS", () => {
+  const verdict = (watchNamespaces: readonly string[]) =>
+    lintTexts(TWO_NAMESPACES, { watchNamespaces, hostOwnership: "shared" }, "ops/nginx").ingresses
+      .find(({ name }) => name === "default/web")!.verdict;
+  assert.equal(verdict(["default"]), "BREAKS");
+  assert.notEqual(verdict(["default", "team"]), "BREAKS");
+});

@@ -5,6 +5,7 @@
 import { openCluster } from "../cluster/cluster.ts";
 import type { LocatedObject } from "./cluster_findings.ts";
 import { type ClusterReading, readCluster } from "./cluster_reader.ts";
+import { leftOutOfCluster } from "./left_out.ts";
 import type { LintInput } from "./lint_input.ts";
 
 export interface LiveOptions {
@@ -56,14 +57,18 @@ function fromReading(
       objects: [],
       problems: [],
       unread,
-      notChecked: options.configMap !== null ? [] : [{
-        message: "whether ingress-nginx was started with --configmap is not checked, nor are its " +
-          "other arguments",
-        remedy:
-          "Add --configmap NAMESPACE/NAME if its Deployment has one, and lint the file of the " +
-          "Deployment as well",
-        at: null,
-      }],
+      notChecked: [
+        ...leftOutOfCluster(options.namespaces),
+        ...(options.configMap !== null ? [] : [{
+          message:
+            "whether ingress-nginx was started with --configmap is not checked, nor are its " +
+            "other arguments",
+          remedy:
+            "Add --configmap NAMESPACE/NAME if its Deployment has one, and lint the file of the " +
+            "Deployment as well",
+          at: null,
+        }]),
+      ],
       hasSecrets: false,
       locate: () => null,
       excerptAt: () => null,

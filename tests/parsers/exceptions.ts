@@ -485,6 +485,8 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "controller/base/json.ts": ["unknownField"],
       "controller/translate/credentials/credentials.ts": ["CredentialsReader.read"],
       "controller/translate/certificates/required_secrets.ts": ["RequiredSecrets.refuse"],
+      "controller/translate/backends/backend_plan.ts": ["insecure"],
+      "controller/translate/backends/upstream_tls.ts": ["UpstreamTlsReader.faultOf"],
       "controller/translate/gateway/gateway_translator.ts": [
         "GatewayTranslator.sharedHosts",
         "GatewayTranslator.translate",
@@ -545,6 +547,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "cli/lint/controller_arguments.ts": ["argumentFindings", "argumentsOf"],
       "cli/lint/first_wins.ts": ["firstOfHost"],
       "cli/lint/judgement.ts": ["judge", "translateOptions"],
+      "cli/lint/left_out.ts": ["leftOut", "leftOutOfCluster"],
       "cli/lint/live.ts": ["readLive"],
       "cli/lint/main.ts": ["main"],
       "cli/lint/options.ts": ["parseLintCommand"],
