@@ -3,10 +3,14 @@
  * table of annotations. Out: the text of `overlays/warn/nginx-annotations.yaml`.
  *
  * It takes the place of ingress-nginx's webhook: who applies an Ingress reads what becomes of it, and
- * nothing is ever rejected. The expressions see one Ingress and no Service, so they judge values as the
- * controller does, but for what `HARMLESS` says.
+ * nothing is ever rejected. The expressions see one Ingress and its class, but no Service and no Secret; they
+ * judge values as the controller does, but for what `HARMLESS` says.
+ *
+ * The parameters of the policy are the IngressClasses, so that it holds for the classes that are served, as far as
+ * the API server has word of that: the flags of the controller are not known to it.
  */
 import { stringify } from "yaml";
+import { WATCH_OPTIONS } from "../controller/cli/option_specs.ts";
 import type { Row } from "../controller/translate/annotations/nginx/rows/row.ts";
 import {
   BY_NAME,
@@ -21,16 +25,27 @@ export const WARN_POLICY = "overlays/warn/nginx-annotations.yaml";
 const NAME = "pingress-nginx-annotations";
 const LABELS = { "app.kubernetes.io/part-of": "pingress" };
 
-/** Of the class that manifests of Pingress create. */
-const CLASSES = ["pingress"];
+/** The class of an Ingress; nothing where it names none. */
+const CLASS = "(has(object.spec.ingressClassName) ? object.spec.ingressClassName : " +
+  "'kubernetes.io/ingress.class' in object.metadata.annotations ? " +
+  "object.metadata.annotations['kubernetes.io/ingress.class'] : '')";
 
-/** `text` stands for the value of the annotation, without blanks at its ends. */
+/** Whose controller is ours, or which has a setting of ours, as one that the controller serves by a flag. */
+const IS_SERVED =
+  `(has(params.spec) && has(params.spec.controller) && params.spec.controller in [${
+    WATCH_OPTIONS.controllerName.default.map((name) => `'${name}'`).join(", ")
+  }] || has(params.metadata.annotations) && ` +
+  "params.metadata.annotations.exists(name, name.startsWith('pingress.io/')))";
+
+/** `text` stands for the value of the annotation, without the blanks that are dropped. */
 export const HARMLESS: Readonly<Record<string, string>> = {
   "allowlist-source-range": everybody("text"),
   "auth-proxy-set-headers": `!(${key("auth-url")} in variables.nginx) || ` +
     `variables.nginx[${key("auth-url")}].trim() == ''`,
+  // A Secret that is missing closes them all the same.
   "auth-tls-secret": `${key("auth-tls-verify-client")} in variables.nginx && ` +
-    `variables.nginx[${key("auth-tls-verify-client")}].trim().lowerAscii() == 'off'`,
+    `${textOf("auth-tls-verify-client")} == 'off' && ` +
+    "text.startsWith(object.metadata.namespace + '/')",
   "proxy-ssl-ciphers": "text.matches('^(DEFAULT|HIGH|ALL|ECDHE|EECDH)" +
     "([:, ]!(aNULL|eNULL|NULL|ADH|EXPORT|EXP|LOW|MEDIUM|MD5|SHA1|RC4|DES|3DES|PSK|SRP|DSS|kRSA))*$')",
 };
@@ -53,6 +68,7 @@ export function warnPolicy(): string {
     metadata: { name: NAME, labels: LABELS },
     spec: {
       failurePolicy: "Ignore",
+      paramKind: { apiVersion: "networking.k8s.io/v1", kind: "IngressClass" },
       matchConstraints: {
         resourceRules: [{
           apiGroups: ["networking.k8s.io"],
@@ -69,10 +85,7 @@ export function warnPolicy(): string {
         },
         {
           name: "is-of-our-class",
-          expression: "(has(object.spec.ingressClassName) ? object.spec.ingressClassName : " +
-            "'kubernetes.io/ingress.class' in object.metadata.annotations ? " +
-            "object.metadata.annotations['kubernetes.io/ingress.class'] : '') in " +
-            `[${CLASSES.map((name) => `'${name}'`).join(", ")}]`,
+          expression: `params.metadata.name == ${CLASS} && ${IS_SERVED}`,
         },
       ],
       variables: [{ name: "nginx", expression: "object.metadata.annotations" }],
@@ -88,37 +101,56 @@ export function warnPolicy(): string {
     apiVersion: policy.apiVersion,
     kind: "ValidatingAdmissionPolicyBinding",
     metadata: { name: NAME, labels: LABELS },
-    spec: { policyName: NAME, validationActions: ["Warn"] },
+    spec: {
+      policyName: NAME,
+      // All classes: the policy is evaluated with each, and holds with that of the Ingress alone.
+      paramRef: { selector: {}, parameterNotFoundAction: "Allow" },
+      validationActions: ["Warn"],
+    },
   };
   // The API server shows the message of each validation that is false as a warning of its own.
   return [
-    "# Made from the table of annotations by deno task docs:update; do not edit. If --ingress-class names",
-    "# another class, patch the condition is-of-our-class.",
+    "# Made from the table of annotations by deno task docs:update; do not edit. Holds for IngressClasses whose",
+    "# controller is Pingress, and for those with an annotation pingress.io/….",
     [policy, binding].map((object) => stringify(object, { lineWidth: 100 })).join("---\n"),
   ].join("\n");
 }
 
 function validation(name: string, row: Row) {
   const annotation = key(name);
-  const text = `variables.nginx[${annotation}].trim()`;
   return {
-    expression: `!(${annotation} in variables.nginx) || ${quietWhere(row, text)}`,
+    expression: `!(${annotation} in variables.nginx) || ${quietWhere(name, row)}`,
     message: messageFor(name, row),
   };
 }
 
+/** The value of an annotation as the controller trims it. */
+function textOf(name: string): string {
+  const value = `variables.nginx[${key(name)}]`;
+  switch (BY_NAME.get(name)!.row.value.trims) {
+    case "none":
+      return value;
+    case "lines":
+      return `${value}.split('\\n').map(line, line.trim()).join('\\n')`;
+    default:
+      return `${value}.trim()`;
+  }
+}
+
 /** Where nothing needs to be said. */
-function quietWhere(row: Row, text: string): string {
-  const name = [...BY_NAME].find(([, known]) => known.row === row)![0];
-  const harmless = HARMLESS[name]?.replaceAll(/\btext\b/g, text);
-  return [offExpression(row, text), ...harmless === undefined ? [] : [harmless]].join(" || ");
+function quietWhere(name: string, row: Row): string {
+  // Of an alias, the one of its row.
+  const harmless = HARMLESS[BY_NAME.get(name)!.name]?.replaceAll(/\btext\b/g, textOf(name));
+  return [
+    `variables.nginx[${key(name)}].trim() == ''`,
+    ...hasOff(row) ? [`${textOf(name)}.lowerAscii() in ['false', 'f', 'off', '0']`] : [],
+    ...harmless === undefined ? [] : [harmless],
+  ].join(" || ");
 }
 
 /** What closes no path warns of every value: "off" has an effect in ingress-nginx, too. */
-function offExpression(row: Row, text: string): string {
-  return canClose(row) && (row.value.hasOff || !row.protects)
-    ? `${text}.lowerAscii() in ['', 'false', 'f', 'off', '0']`
-    : `${text} == ''`;
+function hasOff(row: Row): boolean {
+  return canClose(row) && (row.value.hasOff || !row.protects);
 }
 
 /** The API server shows it behind its own 150 characters. */

@@ -5,6 +5,7 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { dirname, join } from "node:path";
 import { NginxAnnotations } from "../../controller/translate/annotations/nginx/nginx_annotations.ts";
+import { readCertificateRefusals } from "../../controller/translate/annotations/nginx/access.ts";
 import { readRefusals } from "../../controller/translate/annotations/nginx/refusals.ts";
 import {
   BY_NAME,
@@ -21,7 +22,10 @@ const OVERLAY = join(dirname(MANIFESTS), "overlays", "warn");
 type Values = Readonly<Record<string, string>>;
 
 interface Placed {
-  readonly className?: string;
+  /** Null for none. */
+  readonly className?: string | null;
+  /** The class that the annotation kubernetes.io/ingress.class names. */
+  readonly annotated?: string;
   readonly path?: string;
   readonly tls?: readonly string[];
 }
@@ -38,11 +42,43 @@ async function installPolicy(cluster: TestCluster): Promise<boolean> {
   equal(applied.code, 0, applied.stderr);
   // An expression that does not compile, or compares what cannot be compared.
   ok(!/warning/i.test(applied.stderr), applied.stderr);
+  for (const [name, controller, annotations] of CLASSES) {
+    await createClass(cluster, name, controller, annotations);
+  }
   await eventually(
     "the policy is active",
     async () => (await warningsOf(cluster, { "configuration-snippet": "return 204;" })).length > 0,
   );
   return true;
+}
+
+const OURS = "pingress.io/ingress-controller";
+const NGINX = "k8s.io/ingress-nginx";
+
+/** IngressClasses; the last two warn of nothing. */
+const CLASSES: readonly (readonly [name: string, controller: string, annotations: Values])[] = [
+  ["pingress", OURS, {}],
+  ["warn-old", "networking.kinorca.com/pingress-controller", {}],
+  ["warn-taken-over", NGINX, { "pingress.io/status": "on" }],
+  ["warn-nginx", NGINX, { "example.com/x": "y" }],
+  ["warn-other", "example.com/controller", {}],
+];
+
+async function createClass(
+  cluster: TestCluster,
+  name: string,
+  controller: string,
+  annotations: Values,
+): Promise<void> {
+  const metadata = { name, annotations };
+  const object = {
+    apiVersion: "networking.k8s.io/v1",
+    kind: "IngressClass",
+    metadata,
+    spec: { controller },
+  };
+  const applied = (await kubectl(cluster, ["apply", "--filename=-"], JSON.stringify(object)))!;
+  equal(applied.code, 0, applied.stderr);
 }
 
 function policyTest(name: string, run: (cluster: TestCluster) => Promise<void>): void {
@@ -54,7 +90,7 @@ function policyTest(name: string, run: (cluster: TestCluster) => Promise<void>):
 function specOf({ className = "pingress", path = "/", tls }: Placed) {
   const service = { name: "web", port: { number: 80 } };
   return {
-    ingressClassName: className,
+    ...className === null ? {} : { ingressClassName: className },
     ...tls === undefined ? {} : { tls: [{ hosts: tls, secretName: "tls" }] },
     rules: [{
       host: "app.example.com",
@@ -75,7 +111,12 @@ async function warningsOf(
   values: Values,
   placed: Placed = {},
 ): Promise<string[]> {
-  const metadata = { name: "web", namespace: "default", annotations: prefixed(values) };
+  const { annotated } = placed;
+  const annotations = {
+    ...prefixed(values),
+    ...annotated === undefined ? {} : { "kubernetes.io/ingress.class": annotated },
+  };
+  const metadata = { name: "web", namespace: "default", annotations };
   const ingress = {
     apiVersion: "networking.k8s.io/v1",
     kind: "Ingress",
@@ -89,7 +130,9 @@ async function warningsOf(
 }
 
 function closes(values: Values, placed: Placed): boolean {
-  return readRefusals(new NginxAnnotations(prefixed(values), specOf(placed))).length > 0;
+  const annotations = new NginxAnnotations(prefixed(values), specOf(placed));
+  const certificates = readCertificateRefusals(annotations, "default");
+  return [...readRefusals(annotations), ...certificates].length > 0;
 }
 
 /**
@@ -111,6 +154,14 @@ const CASES: readonly (readonly [values: Values, placed?: Placed])[] = [
   [{ "proxy-ssl-ciphers": "HIGH:!AESGCM" }],
   [{ "auth-tls-secret": "default/ca" }],
   [{ "auth-tls-secret": "default/ca", "auth-tls-verify-client": "off" }],
+  [{ "auth-tls-secret": "default/ca", "auth-tls-verify-client": " off " }],
+  [{ "auth-tls-secret": "default/ca", "auth-tls-verify-client": "OFF" }],
+  [{ "auth-tls-secret": "default/ca", "auth-tls-verify-client": "off\n" }],
+  [{ "auth-tls-secret": "other/ca", "auth-tls-verify-client": "off" }],
+  [{ "enable-modsecurity": "false\n" }],
+  [{ "enable-modsecurity": " false" }],
+  [{ "limit-rps": "0 " }],
+  [{ "limit-rps": " \n" }],
 ];
 
 policyTest("the API server warns of 503 where the controller closes paths", async (cluster) => {
@@ -148,9 +199,19 @@ policyTest("a name that ingress-nginx does not have is named", async (cluster) =
 });
 
 policyTest(
-  "Ingresses of other classes and without such annotations have no warning",
+  "Ingresses of classes of Pingress have warnings, and of others with a setting of Pingress",
   async (cluster) => {
-    deepEqual(await warningsOf(cluster, { "limit-rps": "10" }, { className: "nginx" }), []);
-    deepEqual(await warningsOf(cluster, {}), []);
+    const warned: string[] = [];
+    for (const className of [...CLASSES.map(([name]) => name), "warn-none"]) {
+      const warnings = await warningsOf(cluster, { "limit-rps": "10" }, { className });
+      if (warnings.length > 0) warned.push(`${className} ${warnings.length}`);
+    }
+    deepEqual(warned, ["pingress 1", "warn-old 1", "warn-taken-over 1"]);
+    const legacy = { className: null, annotated: "warn-taken-over" };
+    equal((await warningsOf(cluster, { "limit-rps": "10" }, legacy)).length, 1);
   },
 );
+
+policyTest("Ingresses without such annotations have no warning", async (cluster) => {
+  deepEqual(await warningsOf(cluster, {}), []);
+});
