@@ -432,7 +432,7 @@ const TWO_NAMESPACES = {
   ].join("\n---\n"),
 };
 
-Deno.test("what --watch-namespace leaves out is listed as not checked", () => {
+Deno.test("objects that --watch-namespace leaves out are listed as not checked", () => {
   const lines = (watchNamespaces: readonly string[]) =>
     lintTexts(TWO_NAMESPACES, { watchNamespaces }).notChecked
       .map(({ message }) => message).filter((message) => message.includes("--watch-namespace"));
