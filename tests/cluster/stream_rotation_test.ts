@@ -175,7 +175,10 @@ clusterTest(
       await replace(ca, await bundle(cluster, namespace));
       controller.server.update(seeing(i, [`h${i}.test`]));
     }
-    assert.ok(isOver(), `${controller.authorities.size} authorities, ${controller.ends.length} streams`);
+    assert.ok(
+      isOver(),
+      `${controller.authorities.size} authorities, ${controller.ends.length} streams`,
+    );
     assert.ok(controller.certificates.size > 5, `${controller.certificates.size} certificates`);
     await eventually("the newest", () => controller.server.programmed.programmed);
     assert.deepEqual([...new Set(controller.ends)], ["aged"]);
