@@ -78,7 +78,7 @@ export class Run {
       };
       this.#outcomes.push(outcome);
       if (!step.beside) {
-        if (step.after !== null) await wait(step.after);
+        for (const other of step.after) await wait(other);
         await this.#firstRun(outcome, (run) => run.show());
         continue;
       }
@@ -89,8 +89,8 @@ export class Run {
         isShown = true;
         run?.show();
       };
-      const earlier = step.after === null ? undefined : begun.get(step.after)?.end;
-      const end = (earlier ?? Promise.resolve()).then(() =>
+      const earlier = step.after.map((other) => begun.get(other)?.end);
+      const end = Promise.all(earlier).then(() =>
         this.#firstRun(outcome, (started) => {
           run = started;
           if (isShown) run.show();

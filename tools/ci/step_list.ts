@@ -4,15 +4,15 @@
  *     # comment
  *     NAME | MINUTES | COMMAND
  *     NAME & | MINUTES | COMMAND              runs beside the steps that follow
- *     NAME & after OTHER | MINUTES | COMMAND  starts when OTHER has ended
+ *     NAME & after OTHER | MINUTES | COMMAND  starts when OTHER has ended; or OTHER and ANOTHER
  */
 
 export interface Step {
   readonly name: string;
   /** Runs beside the steps that follow. */
   readonly beside: boolean;
-  /** The name of an earlier step that must have ended. */
-  readonly after: string | null;
+  /** The names of earlier steps that must have ended. */
+  readonly after: readonly string[];
   /** The longest that the command may take. */
   readonly minutes: number;
   /** A line for bash. */
@@ -33,16 +33,16 @@ export function parseSteps(text: string): Step[] | { error: string } {
     if (steps.some((step) => step.name === name)) {
       return { error: `${line}: two steps are named ${name}` };
     }
-    if (after !== null && !steps.some((step) => step.name === after)) {
-      return { error: `${line}: no earlier step is named ${after}` };
-    }
+    const unknown = after.find((other) => !steps.some((step) => step.name === other));
+    if (unknown !== undefined) return { error: `${line}: no earlier step is named ${unknown}` };
     steps.push({ name, beside, after, minutes, command: columns.command.trim() });
   }
   return steps;
 }
 
 function parseName(text: string): Pick<Step, "name" | "beside" | "after"> {
-  const [beforeAfter, after = null] = text.split(" after ").map((part) => part.trim());
+  const [beforeAfter, others] = text.split(" after ").map((part) => part.trim());
+  const after = others === undefined ? [] : others.split(" and ").map((part) => part.trim());
   const beside = beforeAfter.endsWith(" &");
   return { name: beside ? beforeAfter.slice(0, -2).trim() : beforeAfter, beside, after };
 }
