@@ -89,11 +89,13 @@ Deno.test("a backend that no annotation configures is not trusted", async () => 
   assert.equal(await ask(unverified, backend.port), "200 web.default.svc unknown http/1.1");
 });
 
-Deno.test("a sample backend uses plain text, and TLS annotations are not a problem", () => {
+Deno.test("a sample backend uses plain text, and a CA that is in no file is reported", () => {
   const annotations = { "pingress.io/upstream-tls-ca": "missing" };
   const plan = planFor({ "a.yaml": manifests(annotations) });
   assert.deepEqual(plan.snapshot.upstreams.map(({ protocol, tls }) => [protocol, tls]), [
     ["http", undefined],
   ]);
-  assert.deepEqual(problemLines(plan), []);
+  assert.deepEqual(problemLines(plan).map((line) => line.split("  ").at(-1)), [
+    "UpstreamCaInvalid",
+  ]);
 });
