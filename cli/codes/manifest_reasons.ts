@@ -39,6 +39,11 @@ const ROWS: readonly (readonly [reason: string, meaning: string, remedy: string]
   ],
   ["FileIgnored", "the file is none of Kubernetes objects", "No action required."],
   [
+    "KustomizationNotApplied",
+    "Kustomize changes objects, and they are read as the files have them",
+    "Render it by kubectl kustomize FOLDER > all.yaml, and name that file.",
+  ],
+  [
     "ManifestsMissing",
     "nothing in the folder is read, so nothing is served",
     "Name a folder that has Ingresses or Gateways.",

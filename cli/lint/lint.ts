@@ -94,6 +94,7 @@ export function lint(
       ...input.notChecked,
       // Of a cluster, others were not read.
       ...(input.hasSecrets ? leftOut(input, options.watchNamespaces) : []),
+      ...input.problems.filter(isNotApplied).map(unreadable),
       ...gateway.notChecked,
       ...others.map((ingress): InputProblem => {
         const name = classOf(ingress);
@@ -173,6 +174,10 @@ function withCause(finding: Finding, { status }: JudgedIngress, { problems }: Li
 
 function isUnreadable({ problem }: LocatedProblem): boolean {
   return problem.severity === "error" && UNREADABLE.has(problem.reason);
+}
+
+function isNotApplied({ problem }: LocatedProblem): boolean {
+  return problem.reason === "KustomizationNotApplied";
 }
 
 function unreadable({ problem, at }: LocatedProblem): InputProblem {

@@ -63,6 +63,8 @@ export interface ManifestObject {
 export interface ManifestFile {
   readonly file: string;
   readonly objects: readonly ManifestObject[];
+  /** The values of all documents, those of other tools too. */
+  readonly documents: readonly unknown[];
   readonly problems: readonly LocatedProblem[];
   /** Whether every document could be parsed: if not, the file may be half-saved. */
   readonly whole: boolean;
@@ -109,6 +111,7 @@ export function parseManifestFile(file: string, text: string): ManifestFile {
 class FileReader implements ManifestFile {
   readonly file: string;
   readonly objects: ManifestObject[] = [];
+  readonly documents: unknown[] = [];
   problems: LocatedProblem[] = [];
   whole = true;
   #text: string;
@@ -194,6 +197,7 @@ class FileReader implements ManifestFile {
       return;
     }
     this.#parts.push({ start: this.#base, text, document });
+    this.documents.push(value);
     this.#readObject({ document, node }, value, null, 0);
   }
 

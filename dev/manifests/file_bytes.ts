@@ -26,5 +26,5 @@ export function unparsable(
     severity: "error",
   };
   const problems = [{ problem, at: { file, line, column }, excerpt: null }];
-  return { file, objects: [], problems, whole: false, excerptAt: () => null };
+  return { file, objects: [], documents: [], problems, whole: false, excerptAt: () => null };
 }

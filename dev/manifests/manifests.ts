@@ -19,6 +19,7 @@ import { type LocatedProblem, type ManifestFile, type ManifestObject } from "./f
 import type { Excerpt } from "./excerpt.ts";
 import { foreignFile } from "./foreign_document.ts";
 import { GATEWAY_VERSIONS, groupOf, type KindReading, kindReading, READ_KINDS } from "./kinds.ts";
+import { Kustomize } from "./kustomize.ts";
 import { formatPosition, type Position } from "./position.ts";
 
 /** One key or index of `Problem.field`. */
@@ -32,15 +33,20 @@ export class Manifests {
   #byName: ReadonlyMap<string, ManifestFile> | null = null;
 
   constructor(files: readonly ManifestFile[], unread: readonly LocatedProblem[] = []) {
-    const problems = [...unread, ...files.flatMap((file) => file.problems)];
+    const kustomize = new Kustomize(files);
+    const problems = [
+      ...unread,
+      ...kustomize.files.flatMap((file) => file.problems),
+      ...kustomize.problems,
+    ];
     const objects = new Map<string, ManifestObject>();
     const others = new Map<string, ManifestObject[]>();
-    for (const object of files.flatMap((file) => file.objects)) {
+    for (const object of kustomize.files.flatMap((file) => file.objects)) {
       const reading = kindReading(object.apiVersion, object.ref.kind);
       if (reading.kind === "read") {
         const key = formatObject(object.ref);
         const before = objects.get(key);
-        if (before !== undefined) problems.push(duplicate(before, object));
+        if (before !== undefined) problems.push(duplicate(before, object, kustomize));
         // Set anew, so that the order is that of the objects which count.
         objects.delete(key);
         objects.set(key, object);
@@ -56,7 +62,7 @@ export class Manifests {
       }
     }
     for (const list of others.values()) problems.push(ignored(list));
-    this.files = files;
+    this.files = kustomize.files;
     this.problems = problems.map((one) =>
       one.excerpt === undefined ? { ...one, excerpt: this.excerptAt(one.at) } : one
     );
@@ -131,18 +137,25 @@ export class Manifests {
   }
 }
 
-function duplicate(before: ManifestObject, object: ManifestObject): LocatedProblem {
+function duplicate(
+  before: ManifestObject,
+  object: ManifestObject,
+  kustomize: Kustomize,
+): LocatedProblem {
   const at = before.locate("");
+  const again = object.locate("");
+  const command = kustomize.commandFor([again.file, at.file]);
   return {
     at,
     problem: {
       object: before.ref,
       field: "",
       reason: "ObjectDuplicated",
-      message:
-        `it is written again at ${formatPosition(object.locate(""))}, which is used, as the ` +
+      message: `it is written again at ${formatPosition(again)}, which is used, as the ` +
         "last one does for kubectl apply",
-      remedy: "Remove one of the two, or give it another name",
+      remedy: command === null
+        ? "Remove one of the two, or give it another name"
+        : `Render what Kustomize makes of both, and name the file that comes out: ${command}`,
       severity: "error",
     },
   };

@@ -13,6 +13,11 @@ export const MANIFEST_EXAMPLES: Readonly<Record<string, string>> = {
     "  name: web   # and no kind",
   ].join("\n"),
   FileIgnored: "A kustomization.yaml, values.yaml or package.json.",
+  KustomizationNotApplied: [
+    "kind: Kustomization",
+    "resources: [../../base]",
+    "patches: [{ path: host.yaml }]",
+  ].join("\n"),
   KindIgnored: "kind: Deployment",
   KindUnknown: [
     "apiVersion: networking.k8s.io/v1",
