@@ -118,6 +118,7 @@ const HOSTS: Readonly<Record<string, SharedHost>> = {
   ...Object.fromEntries([
     // A | that stands outside of all groups, behind what looks like a class or a group.
     ...[["/a[^](]|/b[^])]", "/bX"], ["/a\\\\(x|/b\\\\)", "/b)"], ["/a\\\\[x|/b\\\\]", "/b]"]],
+    ...[["/a[\\E](]|/b[\\E])]", "/b)"], ["/a[^\\E](]|/b[\\E])]", "/b)"]],
     // A quantifier whose character stands before what means nothing.
     ...[["/secret(?#c)*", "/secre"], ["/secret\\E*", "/secre"], ["/secret\\Q\\E?", "/secre"]],
     ...[["/secret(?#a)(?#b)?", "/secre"], ["/secret(?#c){0}", "/secre"]],

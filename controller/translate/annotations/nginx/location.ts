@@ -56,11 +56,11 @@ const MAX_START = 64;
 /**
  * One piece of an expression, as PCRE takes it to pieces: an escape, a class, how a group begins or ends,
  * options, or another character. Pieces that hide what is in them are none: `\Q`, `\c`, comments, classes
- * that begin with `]`, and classes of their own within a class. Nor is `\\`, of which nginx makes one
- * backslash where ingress-nginx does not write it as two.
+ * that begin with `]`, also behind `\E`, which means nothing there, and classes of their own within a class.
+ * Nor is `\\`, of which nginx makes one backslash where ingress-nginx does not write it as two.
  */
 const PIECE =
-  /\\[^cQ\\]|\[(?!\^?\])\^?(?:\\[^cQ\\]|[^\\[\]])+\]|\(\?(?:[:=!>|]|<[=!]|P?<\w+>|'\w+'|[imsnJU^-]+[:)])|\((?![?*])|[^\\[(]/suy;
+  /\\[^cQ\\]|\[(?!\^?(?:\]|\\E))\^?(?:\\[^cQ\\]|[^\\[\]])+\]|\(\?(?:[:=!>|]|<[=!]|P?<\w+>|'\w+'|[imsnJU^-]+[:)])|\((?![?*])|[^\\[(]/suy;
 
 /** Whether a `|` stands outside of all groups; true where that cannot be told. */
 function hasAlternatives(path: string): boolean {
