@@ -12,6 +12,7 @@
 import { stringify } from "yaml";
 import { WATCH_OPTIONS } from "../controller/cli/option_specs.ts";
 import type { Row } from "../controller/translate/annotations/nginx/rows/row.ts";
+import { trimmed } from "../controller/translate/annotations/nginx/rows/value.ts";
 import {
   BY_NAME,
   canClose,
@@ -142,10 +143,17 @@ function quietWhere(name: string, row: Row): string {
   // Of an alias, the one of its row.
   const harmless = HARMLESS[BY_NAME.get(name)!.name]?.replaceAll(/\btext\b/g, textOf(name));
   return [
-    `variables.nginx[${key(name)}].trim() == ''`,
+    blankWhere(name, row),
     ...hasOff(row) ? [`${textOf(name)}.lowerAscii() in ['false', 'f', 'off', '0']`] : [],
     ...harmless === undefined ? [] : [harmless],
   ].join(" || ");
+}
+
+/** Nothing but blanks, unless a line end is a value. */
+function blankWhere(name: string, { value }: Row): string {
+  const text = `variables.nginx[${key(name)}]`;
+  const isBlank = `${text}.trim() == ''`;
+  return trimmed("\n", value) === "" ? isBlank : `${isBlank} && !${text}.contains('\\n')`;
 }
 
 /** What closes no path warns of every value: "off" has an effect in ingress-nginx, too. */

@@ -158,6 +158,8 @@ const CASES: readonly (readonly [values: Values, placed?: Placed])[] = [
   [{ "auth-tls-secret": "default/ca", "auth-tls-verify-client": "OFF" }],
   [{ "auth-tls-secret": "default/ca", "auth-tls-verify-client": "off\n" }],
   [{ "auth-tls-secret": "other/ca", "auth-tls-verify-client": "off" }],
+  [{ "custom-headers": " \n" }],
+  [{ "custom-headers": "default/headers\n" }],
   [{ "enable-modsecurity": "false\n" }],
   [{ "enable-modsecurity": " false" }],
   [{ "limit-rps": "0 " }],

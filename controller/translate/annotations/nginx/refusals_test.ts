@@ -87,6 +87,31 @@ const CASES: readonly (readonly [what: string, values: Values, closes: readonly 
     "auth-tls-secret": "default/ca",
     "auth-tls-verify-client": "off\n",
   }, ["auth-tls-secret", "auth-tls-verify-client"]],
+  ["client certificates that a byte order mark keeps on", {
+    "auth-tls-secret": "default/ca",
+    "auth-tls-verify-client": "off\uFEFF",
+  }, ["auth-tls-secret", "auth-tls-verify-client"]],
+  ["client certificates with a Secret of a YAML block, which Kubernetes cannot have", {
+    "auth-tls-secret": "default/ca\n",
+    "auth-tls-verify-client": "off",
+  }, ["auth-tls-secret"]],
+  ["a login with a Secret of a YAML block", { "auth-type": "basic", "auth-secret": "users\n" }, [
+    "auth-secret",
+  ]],
+  ["a login with a Secret between blanks", { "auth-type": "basic", "auth-secret": " users " }, []],
+  ["a word with a byte order mark", { "satisfy": "any\uFEFF" }, ["satisfy"]],
+  ["a word with a control character that is a blank in Go", { "satisfy": "any\u0085" }, []],
+  ["a network with a byte order mark", { "denylist-source-range": "::1,\uFEFF10.0.0.0/8" }, [
+    "denylist-source-range",
+  ]],
+  ["a login of an empty YAML block", { "auth-url": "\n" }, ["auth-url"]],
+  ["a type of login of an empty YAML block", { "auth-type": " \n" }, ["auth-type"]],
+  ["Secrets of empty YAML blocks", { "auth-tls-secret": "\n", "proxy-ssl-secret": "\n" }, [
+    "auth-tls-secret",
+    "proxy-ssl-secret",
+  ]],
+  ["a login of blanks", { "auth-url": "  ", "auth-type": " " }, []],
+  ["a snippet of an empty YAML block", { "configuration-snippet": "\n" }, []],
   ["a redirect that a YAML block keeps on", { "ssl-redirect": "false\n" }, ["ssl-redirect"]],
   ["a list of networks of a YAML block", { "allowlist-source-range": "10.0.0.0/8,\n::1\n" }, []],
   ["a protocol of a YAML block", { "backend-protocol": "HTTPS\n" }, []],

@@ -26,12 +26,38 @@ export interface ValueType<T> {
 
 /** The text that a type reads; of a ConfigMap, in which no lines are trimmed, all of it or none is. */
 export function trimmed(text: string, type: ValueType<unknown> | undefined, isKey = false): string {
-  const all = text.trim();
-  // Nothing but blanks asks for nothing.
-  if (all.length === text.length || all === "" || type?.trims === undefined) return all;
+  const all = trimSpace(text);
+  if (all === "") return isBlankValue(text, type, isKey) ? "\n" : "";
+  if (all.length === text.length || type?.trims === undefined) return all;
   if (type.trims === "none" || isKey) return text;
-  return text.split("\n").map((line) => line.trim()).join("\n");
+  return text.split("\n").map(trimSpace).join("\n");
 }
+
+/**
+ * Nothing but blanks asks for nothing; but the line end of an empty block of YAML is a value in ingress-nginx,
+ * such as of a login that cannot be had. Values that have words for nothing are left at their default there.
+ */
+function isBlankValue(
+  text: string,
+  type: ValueType<unknown> | undefined,
+  isKey: boolean,
+): boolean {
+  return !isKey && text.includes("\n") && type !== undefined && !type.hasOff &&
+    type.read("\n") === null;
+}
+
+/** As Go's strings.TrimSpace: JavaScript's also drops the byte order mark, and not U+0085. */
+function trimSpace(text: string): string {
+  let [start, end] = [0, text.length];
+  while (start < end && BLANKS.has(text[start])) start++;
+  while (end > start && BLANKS.has(text[end - 1])) end--;
+  return text.slice(start, end);
+}
+
+const BLANKS: ReadonlySet<string> = new Set(
+  "\t\n\v\f\r \u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a" +
+    "\u2028\u2029\u202f\u205f\u3000",
+);
 
 /** What is wrong with a value that cannot be read; follows the name of an annotation or a key. */
 export function invalid({ what }: Pick<ValueType<unknown>, "what">): string {
@@ -126,7 +152,7 @@ export const NETWORKS: ValueType<readonly string[]> = {
     if (parts.length > MAX_NETWORKS) return null;
     const networks: string[] = [];
     for (const part of parts) {
-      const network = networkOf(part.trim());
+      const network = networkOf(trimSpace(part));
       if (network === null) return null;
       networks.push(network);
     }
@@ -264,6 +290,8 @@ export function objectName(
 ): ValueType<ObjectName> {
   return {
     hasOff: false,
+    // A name that ends with a line end is no object's.
+    trims: "lines",
     refersTo: kind,
     what: needsNamespace ? `${kind} as namespace/name` : `${kind} as name or namespace/name`,
     read: (value) => {
