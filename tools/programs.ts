@@ -14,7 +14,7 @@ export interface CompiledProgram {
 }
 
 export interface InstalledProgram extends CompiledProgram {
-  /** Of the folder, too. */
+  /** Of the folder of its own code, too. */
   readonly name: "controller" | "proxy";
 }
 
@@ -22,7 +22,8 @@ export const INSTALLED_PROGRAMS: readonly InstalledProgram[] = [
   {
     name: "controller",
     image: "pingress-controller",
-    entries: ["controller/main.ts", "controller/process/controller.ts"],
+    // With `pingress check`, which helm test runs from this image.
+    entries: ["cli/installed/main.ts", "controller/process/controller.ts", "cli/cluster/thread.ts"],
   },
   {
     name: "proxy",

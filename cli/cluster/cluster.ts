@@ -1,5 +1,5 @@
 /**
- * A cluster, as commands read it. In: a kubeconfig and its context. Out: objects, reviews and answers of pods, or
+ * A cluster, as commands read it. In: a kubeconfig and its context, or the account of a pod. Out: objects, reviews and answers of pods, or
  * how a call failed, as a value; or one sentence that says why there is no way to it.
  *
  * The calls are made by a thread that may dial the API server alone; this one drops its own right to dial
@@ -9,7 +9,7 @@
  */
 import { resolve } from "node:path";
 import type { Selection } from "../../controller/kube/client.ts";
-import { reachOf } from "../../controller/kube/credential_source.ts";
+import { type CredentialSource, reachOf } from "../../controller/kube/credential_source.ts";
 import type {
   ApiError,
   ApiResult,
@@ -26,7 +26,7 @@ import type {
   PodRequest,
   ToClusterThread,
 } from "./messages.ts";
-import { type ClusterChoice, defaultKubeconfig } from "./options.ts";
+import { type ClusterChoice, credentialSource } from "./options.ts";
 
 export type ClusterOpening =
   | { readonly ok: true; readonly cluster: Cluster }
@@ -43,11 +43,10 @@ export async function openCluster(
   choice: ClusterChoice,
   environment: (name: string) => string | undefined,
 ): Promise<ClusterOpening> {
-  const file = choice.kubeconfig ?? defaultKubeconfig(environment);
-  if (file === null) {
+  const source = credentialSource(choice, environment);
+  if (source === null) {
     return { ok: false, message: "KUBECONFIG and HOME name no single file; add --kubeconfig FILE" };
   }
-  const source = { kind: "kubeconfig", file, context: choice.context } as const;
   const reach = reachOf(source);
   if (reach === null) return { ok: false, message: await complaintAbout(source) };
   const rights = clusterRights(reach.server, reach.files);
@@ -128,8 +127,6 @@ export interface Cluster extends ClusterFacts {
   close(): void;
 }
 
-type KubeconfigSource = Extract<ToClusterThread, { kind: "open" }>["source"];
-
 /** Of a thread that only says what is wrong with a kubeconfig. */
 const NOWHERE: ClusterFacts = { context: null, namespace: "", server: "", timeout: 0 };
 
@@ -165,7 +162,7 @@ class ThreadedCluster implements Cluster {
   }
 
   /** Null, or why the credentials cannot be used. */
-  open(source: KubeconfigSource): Promise<string | null> {
+  open(source: CredentialSource): Promise<string | null> {
     this.#post({ kind: "open", source });
     return this.#opening.promise;
   }
@@ -259,7 +256,7 @@ class ThreadedCluster implements Cluster {
 }
 
 /** By a thread too, which may read files alone: this one never loads the client of the API server. */
-async function complaintAbout(source: KubeconfigSource): Promise<string> {
+async function complaintAbout(source: CredentialSource): Promise<string> {
   const worker = startThread({ ...NO_RIGHTS, read: true });
   const thread = new ThreadedCluster(worker, NOWHERE);
   const complaint = await thread.open(source);

@@ -3,6 +3,10 @@
  * kubeconfig, its context and the time-out.
  */
 import { labelCheck } from "../../controller/cli/option_values.ts";
+import {
+  type CredentialSource,
+  SERVICE_ACCOUNT_FOLDER,
+} from "../../controller/kube/credential_source.ts";
 import { defineOptions } from "../../shared/options.ts";
 
 export const CLUSTER_OPTIONS = defineOptions({
@@ -60,6 +64,24 @@ export function clusterChoice(
 ): ClusterChoice {
   const { kubeconfig = null, context = null, timeout } = options;
   return { kubeconfig, context, timeout };
+}
+
+/** Where credentials are; null where the environment names neither one file nor the API server of a pod. */
+export function credentialSource(
+  { kubeconfig, context }: ClusterChoice,
+  environment: (name: string) => string | undefined,
+): CredentialSource | null {
+  // Other programs than the controller's image may not read these variables.
+  const [host = "", port = ""] = ["HOST", "PORT"].map((name) =>
+    environment(`KUBERNETES_SERVICE_${name}`)
+  );
+  const isNamed = kubeconfig !== null || context !== null ||
+    (environment("KUBECONFIG") ?? "") !== "";
+  if (!isNamed && host !== "" && port !== "") {
+    return { kind: "service-account", host, port, folder: SERVICE_ACCOUNT_FOLDER };
+  }
+  const file = kubeconfig ?? defaultKubeconfig(environment);
+  return file === null ? null : { kind: "kubeconfig", file, context };
 }
 
 /** As kubectl finds it; null where that is not one file. https://kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig/ */

@@ -564,7 +564,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "cli/check/rights_reader.ts": ["readUserRights"],
       "cli/check/result.ts": ["failed", "ok", "skipped", "unchecked", "warning"],
       "cli/cluster/cluster.ts": ["clusterRights", "openCluster"],
-      "cli/cluster/options.ts": ["clusterChoice", "defaultKubeconfig"],
+      "cli/cluster/options.ts": ["clusterChoice", "credentialSource", "defaultKubeconfig"],
       "cli/cluster/readings.ts": ["portOf", "readJsonPage", "readObject", "readPage"],
       "cli/cluster/unread.ts": ["unreadOf"],
       "cli/installation/certificate_reader.ts": ["readCertificates"],
