@@ -1,4 +1,4 @@
-/** Until maintainers publish the npm package, nothing tells users to install it from a registry. */
+/** Until maintainers publish the npm package and the chart, nothing tells users to get them from a registry. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { COMMANDS } from "../cli/commands.ts";
@@ -10,6 +10,10 @@ const SKIPPED = new Set([".git", "node_modules", "dist", "coverage", ".cache"]);
 /** Runs or installs a package by that name. */
 const INSTALLS =
   /\b(?:npx|bunx|pnpm dlx)(?: +-[\w-]+(?:=\S+)?)* +(?:pingress|kubectl-pingress)\b|\b(?:npm|pnpm|yarn|bun) +(?:i|install|add|global add)(?: +-[\w-]+)* +(?:pingress|kubectl-pingress)\b|\bnpm:pingress\b/;
+
+/** The chart of a registry or a repository of charts. */
+const PULLS_CHART =
+  /\bhelm +(?:install|upgrade|pull|show|template)\b[^\n]*\b(?:oci|https?):\/\/|\bhelm +repo +add\b[^\n]*\bpingress\b/;
 
 function texts(folder: string): [name: string, text: string][] {
   return [...Deno.readDirSync(join(ROOT, folder))].flatMap((entry): [string, string][] => {
@@ -29,6 +33,14 @@ Deno.test("no page, message or help says to get pingress from npm's registry", a
   const all = [...texts("."), ...helps];
   assert.ok(all.some(([name]) => name === "docs/pingress.md"));
   assert.deepEqual(all.filter(([, text]) => INSTALLS.test(text)).map(([name]) => name), []);
+});
+
+Deno.test("no page says to get the chart from a registry", () => {
+  const all = texts(".");
+  assert.deepEqual(all.filter(([, text]) => PULLS_CHART.test(text)).map(([name]) => name), []);
+  assert.match("helm install pingress oci://ghcr.io/pingress/charts/pingress", PULLS_CHART);
+  assert.match("helm repo add pingress https://charts.example.com", PULLS_CHART);
+  assert.doesNotMatch("helm install pingress charts/pingress --namespace x", PULLS_CHART);
 });
 
 Deno.test("commands that install it by name are found, and those of a file are not", () => {

@@ -4,12 +4,14 @@
  * catalogue of problems, the table of annotations, and `bench/results`. Out: `docs/flags.md`,
  * `docs/metrics.md`, `docs/access-log.md`, `docs/differences-from-nginx.md`, `docs/status.md`,
  * `docs/annotations.md`, `docs/configmap.md`, `docs/codes.md`, `docs/schemas`, the features on `docs/gateway.md`, and `docs/performance.md` with its plots; and from the models of the
- * Kubernetes client `dev/manifests/known_fields.json`, and `overlays/warn/nginx-annotations.yaml`.
+ * Kubernetes client `dev/manifests/known_fields.json`, and `overlays/warn/nginx-annotations.yaml`; and
+ * the values, their schema and templates of `charts/pingress`.
  *
  *     deno task docs:update
  */
 import { writePerformancePage } from "../bench/performance_page.ts";
 import { ANNOTATIONS_PAGE, annotationsPage } from "./annotations_page.ts";
+import { chartFiles } from "./chart/chart_files.ts";
 import { CODES_PAGE, codesPage } from "./codes_page.ts";
 import { CONFIGMAP_PAGE, configmapPage } from "./configmap_page.ts";
 import { DIFFERENCES_PAGE, differencesPage } from "./differences_page.ts";
@@ -44,6 +46,7 @@ const pages = [
   [WARN_POLICY, warnPolicy()],
   [KNOWN_FIELDS, knownFieldsText()],
   ...jsonSchemas(),
+  ...chartFiles((path) => Deno.readTextFileSync(path)),
 ];
 for (const [path, text] of pages) {
   Deno.writeTextFileSync(path, text);

@@ -1,0 +1,115 @@
+{{- /* Helm's own labels. Selectors and pods never have them: they change with each version. */}}
+{{- define "pingress.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+{{- end }}
+
+{{- /*
+Objects in the namespace have the names of the manifests, which the controller knows. Names of the
+whole cluster get the namespace, so that another release has others.
+*/}}
+{{- define "pingress.suffix" -}}
+{{- if ne .Release.Namespace (include "pingress.defaultNamespace" .) }}-{{ .Release.Namespace }}{{ end }}
+{{- end }}
+
+{{- define "pingress.priorityClass" -}}
+pingress-proxy{{ include "pingress.suffix" . }}
+{{- end }}
+
+{{- /* In: dict "root" $ "name" IMAGE "digest" DIGEST. */}}
+{{- define "pingress.image" -}}
+{{- $image := .root.Values.image -}}
+{{- printf "%s/%s:%s" $image.registry .name (default .root.Chart.AppVersion $image.tag) -}}
+{{- with .digest }}@{{ . }}{{ end -}}
+{{- end }}
+
+{{- define "pingress.listenRange" -}}
+{{- default (include "pingress.defaultListenRange" .) .Values.controller.flags.listenRange -}}
+{{- end }}
+
+{{- /* The port of an address such as [::]:9091. */}}
+{{- define "pingress.port" -}}
+{{- regexFind "[0-9]+$" . -}}
+{{- end }}
+
+{{- define "pingress.adminPort" -}}
+{{- include "pingress.port" (required "controller.flags.admin is needed: probes use its port" .Values.controller.flags.admin) -}}
+{{- end }}
+
+{{- define "pingress.streamPort" -}}
+{{- with .Values.controller.flags.stream }}{{ include "pingress.port" . }}{{ else }}{{ include "pingress.defaultStreamPort" . }}{{ end -}}
+{{- end }}
+
+{{- /* 1m30s -> 90000. */}}
+{{- define "pingress.milliseconds" -}}
+{{- $units := dict "ms" 1 "s" 1000 "m" 60000 "h" 3600000 -}}
+{{- $sum := 0 -}}
+{{- range regexFindAll "[0-9.]+(ms|s|m|h)" . -1 -}}
+{{- $sum = addf $sum (mulf (regexFind "^[0-9.]+" .) (get $units (regexFind "[a-z]+$" .))) -}}
+{{- end -}}
+{{- int64 $sum -}}
+{{- end }}
+
+{{- /* 32KiB -> 32768. */}}
+{{- define "pingress.bytes" -}}
+{{- $units := dict "" 1 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 -}}
+{{- mul (regexFind "^[0-9]+" .) (get $units (regexFind "[KMG]i" .)) -}}
+{{- end }}
+
+{{- /* As YAML and --set give it: a whole number may be a float. */}}
+{{- define "pingress.text" -}}
+{{- if kindIs "float64" . }}{{ int64 . }}{{ else }}{{ toString . }}{{ end -}}
+{{- end }}
+
+{{- /*
+Arguments of values that are flags, a list in YAML. In: dict "path" PATH "flags" VALUES "rows" ROWS of
+_flags.tpl "prefix" PREFIX. Compares durations and sizes with their range, which no schema does.
+*/}}
+{{- define "pingress.arguments" -}}
+{{- $context := . -}}
+{{- range splitList "\n" .rows }}
+{{- $row := splitList "|" . }}
+{{- $key := index $row 0 }}
+{{- if and (hasKey $context.flags $key) (not (kindIs "invalid" (get $context.flags $key))) }}
+{{- $value := get $context.flags $key }}
+{{- range ternary $value (list $value) (kindIs "slice" $value) }}
+{{- $text := include "pingress.text" . }}
+{{- $unit := index $row 2 }}
+{{- if and $unit (ne $text "never") }}
+{{- $size := int64 (ternary (include "pingress.bytes" $text) (include "pingress.milliseconds" $text) (eq $unit "size")) }}
+{{- if or (lt $size (int64 (index $row 3))) (gt $size (int64 (index $row 4))) }}
+{{- fail (printf "%s.%s is %s; it takes %s" $context.path $key $text (index $row 5)) }}
+{{- end }}
+{{- end }}
+- {{ printf "%s--%s=%s" $context.prefix (index $row 1) $text | toJson }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* The controller's arguments, a list in YAML. */}}
+{{- define "pingress.controllerArguments" -}}
+{{- $flags := deepCopy .Values.controller.flags }}
+{{- $image := .Values.image }}
+{{- $isOwnImage := or $image.tag $image.proxyDigest (ne $image.registry (include "pingress.defaultRegistry" .)) }}
+{{- if and $isOwnImage (not $flags.proxyServerImage) }}
+{{- $own := include "pingress.image" (dict "root" . "name" "pingress-proxy-server" "digest" $image.proxyDigest) }}
+{{- $_ := set $flags "proxyServerImage" $own }}
+{{- end }}
+{{- if and .Values.priorityClass.create (not $flags.proxyPriorityClass) }}
+{{- $_ := set $flags "proxyPriorityClass" (include "pingress.priorityClass" .) }}
+{{- end }}
+{{- include "pingress.arguments" (dict "path" "controller.flags" "flags" $flags "rows" (include "pingress.controllerFlags" .) "prefix" "") }}
+{{- if ne .Release.Namespace (include "pingress.defaultNamespace" .) }}
+- {{ printf "--namespace=%s" .Release.Namespace | toJson }}
+{{- end }}
+{{- range .Values.image.pullSecrets }}
+- {{ printf "--image-pull-secret=%s" . | toJson }}
+{{- end }}
+{{- if .Values.proxy.podTemplate }}
+- --proxy-pod-template=/etc/pingress-controller/pod-template.yaml
+{{- end }}
+{{- include "pingress.arguments" (dict "path" "proxy.flags" "flags" .Values.proxy.flags "rows" (include "pingress.proxyFlags" .) "prefix" "--proxy-arg=") }}
+{{- end }}

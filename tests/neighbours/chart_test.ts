@@ -1,0 +1,455 @@
+/** What the real Helm makes of the chart, beside what Kustomize makes of the manifests. */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { CONTROLLER_OPTIONS, parseControllerOptions } from "../../controller/cli/options.ts";
+import { parseProxyOptions, PROXY_OPTIONS } from "../../proxy/cli/options.ts";
+import { flagName, type OptionSpecs } from "../../shared/options.ts";
+import { CHART } from "../../tools/chart/chart_files.ts";
+import { flagSamples } from "../../tools/chart/flag_samples.ts";
+import { CONTROLLER_FLAGS, PROXY_FLAGS } from "../../tools/chart/flag_values.ts";
+import type { KubeObject } from "../cluster/support/api_client.ts";
+import { kubectl } from "../cluster/support/kubectl.ts";
+import { findPrograms } from "../cluster/support/programs.ts";
+import { Helm, keyOf, NAMESPACE, objectsOf, RELEASE, ROOT } from "./helm.ts";
+
+/** Of objects that Helm manages. */
+const HELM_LABELS = [
+  "helm.sh/chart",
+  "app.kubernetes.io/instance",
+  "app.kubernetes.io/managed-by",
+  "app.kubernetes.io/version",
+];
+
+function helmTest(name: string, run: (helm: Helm) => Promise<void>): void {
+  Deno.test(name, async () => {
+    const helm = await Helm.find(name);
+    if (helm === null) return;
+    await using _ = helm;
+    await run(helm);
+  });
+}
+
+/** What Kustomize makes of folders together; null where there is no kubectl. */
+async function kustomize(folders: readonly string[]): Promise<KubeObject[] | null> {
+  const found = await findPrograms();
+  if (!found.ok || found.programs.kubectl === null) {
+    console.log(`skipped: ${found.ok ? "kubectl is not among the programs" : found.error}`);
+    return null;
+  }
+  const target = { kubeconfig: "/dev/null", programs: found.programs };
+  const built: KubeObject[] = [];
+  for (const folder of folders) {
+    const answer = await kubectl(target, ["kustomize", join(ROOT, folder)]);
+    assert.deepEqual([answer?.code, answer?.stderr], [0, ""], folder);
+    // It folds the lines of expressions anew, which read back with blank lines between.
+    const text = JSON.stringify(objectsOf(answer!.stdout)).replace(/(?:\\n)+/g, "\\n");
+    built.push(...JSON.parse(text));
+  }
+  return built;
+}
+
+/** Of objects that outlive the release. */
+const HELM_ANNOTATION = "helm.sh/resource-policy";
+
+/** By their names, without what is Helm's own; the namespace is the user's. */
+function comparable(objects: readonly KubeObject[]): Record<string, KubeObject> {
+  return Object.fromEntries(
+    objects.filter(({ kind }) => kind !== "Namespace").map((object) => {
+      const { labels, annotations, ...metadata } = object.metadata;
+      return [keyOf(object), {
+        ...object,
+        metadata: {
+          ...metadata,
+          labels: without(labels, HELM_LABELS),
+          annotations: without(annotations, [HELM_ANNOTATION]),
+        },
+      }];
+    }),
+  );
+}
+
+function without(map: Readonly<Record<string, string>> = {}, keys: readonly string[]) {
+  return Object.fromEntries(Object.entries(map).filter(([key]) => !keys.includes(key)));
+}
+
+for (
+  const [what, folders, values] of [
+    ["the values as they are", ["manifests"], {}],
+    ["the backend LoadBalancer", ["overlays/loadbalancer"], {
+      controller: { flags: { backend: "LoadBalancer" } },
+    }],
+    ["Gateway API", ["manifests", "overlays/gateway"], { gateway: { create: true } }],
+    ["admission policies", ["manifests", "overlays/admission"], { admission: { create: true } }],
+    ["a class for ingress-nginx", ["manifests", "overlays/nginx"], {
+      nginxClass: { create: true },
+    }],
+  ] as const
+) {
+  helmTest(`with ${what}, the chart has the objects of ${folders.join(" and ")}`, async (helm) => {
+    const built = await kustomize(folders);
+    if (built === null) return;
+    const objects = await helm.template({ values });
+    for (const object of objects) {
+      for (const label of HELM_LABELS) {
+        assert.ok(object.metadata.labels?.[label], `${keyOf(object)} ${label}`);
+      }
+    }
+    assert.deepEqual(comparable(objects), comparable(built));
+    assert.equal(objects.length, new Set(objects.map(keyOf)).size);
+  });
+}
+
+helmTest(
+  "the right to watch the ConfigMap of ingress-nginx is that of its overlay",
+  async (helm) => {
+    const built = await kustomize(["manifests", "overlays/configmap"]);
+    if (built === null) return;
+    const flags = { configmap: "ingress-nginx/ingress-nginx-controller" };
+    const objects = await helm.template({ values: { controller: { flags } } });
+    const roles = (all: readonly KubeObject[]) =>
+      comparable(all.filter(({ kind }) => /^Role/.test(kind)));
+    assert.deepEqual(roles(objects), roles(built));
+  },
+);
+
+helmTest(
+  "with rbac.scope namespaces, the rights are those of manifests/namespaced",
+  async (helm) => {
+    const objects = await helm.template({
+      values: {
+        rbac: { scope: "namespaces" },
+        controller: { flags: { watchNamespace: ["default"] } },
+      },
+    });
+    const text = await Deno.readTextFile(join(ROOT, "manifests/namespaced/rights.yaml"));
+    const isRight = ({ kind }: KubeObject) => /Role|ServiceAccount/.test(kind);
+    // In the namespace of the release there is a Role of the first name.
+    const served = objects.filter(isRight).map((object) =>
+      object.metadata.namespace === "default"
+        ? JSON.parse(JSON.stringify(object).replaceAll("controller-served", "controller-role"))
+        : object
+    );
+    assert.deepEqual(comparable(served), comparable(objectsOf(text)));
+    const { code, stderr } = await helm.tryTemplate({ values: { rbac: { scope: "namespaces" } } });
+    assert.equal(code, 1);
+    assert.match(stderr, /rbac\.scope namespaces needs controller\.flags\.watchNamespace/);
+  },
+);
+
+/** Arguments of the controller's container. */
+function argumentsOf(objects: readonly KubeObject[]): string[] {
+  const deployment = objects.find(({ kind }) => kind === "Deployment") as unknown as {
+    spec: { template: { spec: { containers: { image: string; args: string[] }[] } } };
+  };
+  return deployment.spec.template.spec.containers[0].args;
+}
+
+/** As --set writes it: commas, braces and the like have a meaning there. */
+function setText(value: unknown): string {
+  const text = (one: unknown) => String(one).replace(/[\\,{}=]/g, "\\$&");
+  return Array.isArray(value) ? `{${value.map(text).join(",")}}` : text(value);
+}
+
+for (
+  const [name, specs, values, prefix] of [
+    ["controller", CONTROLLER_OPTIONS, CONTROLLER_FLAGS, ""],
+    ["proxy", PROXY_OPTIONS, PROXY_FLAGS, "--proxy-arg="],
+  ] as const
+) {
+  helmTest(`--set of every flag of the ${name} lands in its argument`, async (helm) => {
+    const given = Object.keys(values).map((key) => {
+      const spec = (specs as OptionSpecs)[key];
+      const [value] = flagSamples(key, spec).good.slice(spec.type === "boolean" ? 1 : 0)
+        .filter((value) => !Array.isArray(value) || value.length > 0);
+      return [key, value] as const;
+    });
+    const args = given.flatMap(([key, value]) => [
+      ...[typeof value === "string" || Array.isArray(value) ? "--set-string" : "--set"],
+      `${name}.flags.${key}=${setText(value)}`,
+    ]);
+    const found = argumentsOf(await helm.template({ args }));
+    for (const [key, value] of given) {
+      const wanted = [value].flat().map((one) => `${prefix}--${flagName(key)}=${one}`);
+      const flag = `${prefix}--${flagName(key)}=`;
+      assert.deepEqual(found.filter((arg) => arg.startsWith(flag)), wanted);
+    }
+    if (name === "proxy") {
+      const flags = found.filter((arg) => arg.startsWith(prefix)).map((arg) =>
+        arg.slice(prefix.length)
+      );
+      const parsed = parseProxyOptions(["--config=/etc/pingress/proxy.json", ...flags]);
+      assert.equal(parsed.kind, "ok", parsed.kind === "ok" ? "" : parsed.text);
+    }
+  });
+}
+
+helmTest(
+  "large numbers and lists of a values file are arguments that the controller reads",
+  async (helm) => {
+    const objects = await helm.template({
+      values: {
+        image: { pullSecrets: ["one", "two"] },
+        controller: {
+          flags: {
+            maxNamespaceRoutes: 1_000_000,
+            maxObjectBytes: 1_048_576,
+            gatherTime: 0,
+            gateway: false,
+            serviceAnnotation: ["a.test/x=1, 2", 'a.test/json={"k": "v"}'],
+            publishAddress: ["192.0.2.1", "2001:db8::1"],
+          },
+        },
+        proxy: {
+          flags: { workers: 8, connectionLimit: 1_000_000, trustedProxies: ["10.0.0.0/8"] },
+        },
+      },
+    });
+    const parsed = parseControllerOptions(argumentsOf(objects));
+    if (parsed.kind !== "ok") throw new Error(parsed.text);
+    const { options } = parsed;
+    assert.equal(options.namespaceBounds.routes, 1_000_000);
+    assert.equal(options.objectBounds.objectBytes, 1_048_576);
+    assert.equal(options.gatherTime, 0);
+    assert.equal(options.gateway, null);
+    assert.deepEqual(options.serviceAnnotations, {
+      "a.test/x": "1, 2",
+      "a.test/json": '{"k": "v"}',
+    });
+    assert.deepEqual(options.publishAddresses, ["192.0.2.1", "2001:db8::1"]);
+    assert.deepEqual(options.imagePullSecrets, ["one", "two"]);
+    assert.deepEqual(options.proxyArgs, [
+      "--workers=8",
+      "--trusted-proxies=10.0.0.0/8",
+      "--connection-limit=1000000",
+    ]);
+  },
+);
+
+for (
+  const [set, sentence] of [
+    [
+      "controller.flags.backend=NodePort",
+      /at '\/controller\/flags\/backend': value must be one of 'HostPort', 'LoadBalancer'/,
+    ],
+    [
+      "controller.flags.gatherTimes=1s",
+      /at '\/controller\/flags': additional properties 'gatherTimes' not allowed/,
+    ],
+    [
+      "controller.flags.proxyReplicas=0",
+      /at '\/controller\/flags\/proxyReplicas': minimum: got 0, want 1/,
+    ],
+    [
+      "controller.flags.proxyReplicas=two",
+      /at '\/controller\/flags\/proxyReplicas': got string, want integer/,
+    ],
+    [
+      "controller.flags.gatherTime=soon",
+      /at '\/controller\/flags\/gatherTime': 'soon' does not match pattern/,
+    ],
+    [
+      "controller.flags.gatherTime=20s",
+      /controller\.flags\.gatherTime is 20s; it takes a duration like 500ms, 10s or 1h up to 10s/,
+    ],
+    [
+      "controller.flags.watchNamespace={Shop}",
+      /at '\/controller\/flags\/watchNamespace\/0': 'Shop' does not match pattern/,
+    ],
+    [
+      "controller.flags.admin=9091",
+      /at '\/controller\/flags\/admin': got (?:number|integer), want string/,
+    ],
+    [
+      "proxy.flags.requestHeadLimit=12",
+      /proxy\.flags\.requestHeadLimit is 12; it takes a size in bytes like 512, 32KiB or 1MiB from 1KiB to 1MiB/,
+    ],
+    [
+      "proxy.flags.requestHeadLimit=2MiB",
+      /proxy\.flags\.requestHeadLimit is 2MiB; it takes a size/,
+    ],
+    [
+      "proxy.flags.trustedProxies={ten}",
+      /at '\/proxy\/flags\/trustedProxies\/0': 'ten' does not match pattern/,
+    ],
+    [
+      "proxy.flags.config=/etc/x",
+      /at '\/proxy\/flags': additional properties 'config' not allowed/,
+    ],
+    ["controller.replicas=-1", /at '\/controller\/replicas': minimum: got -1, want 0/],
+    [
+      "image.registry=https://r.test/",
+      /at '\/image\/registry': 'https:\/\/r\.test\/' does not match pattern/,
+    ],
+    ["ingresClass.create=false", /additional properties 'ingresClass' not allowed/],
+  ] as const
+) {
+  helmTest(`--set ${set} is refused with a sentence`, async (helm) => {
+    const { code, stdout, stderr } = await helm.tryTemplate({ args: ["--set", set] });
+    assert.deepEqual([code, stdout], [1, ""]);
+    assert.match(stderr, sentence);
+  });
+}
+
+helmTest(
+  "a release in another namespace has its own names in the cluster, and serves that namespace",
+  async (helm) => {
+    const values = { gateway: { create: true }, admission: { create: true } };
+    const isShared = ({ kind, metadata }: KubeObject) =>
+      metadata.namespace === undefined && !/^(IngressClass|GatewayClass)$/.test(kind);
+    const names = (objects: readonly KubeObject[]) => objects.filter(isShared).map(keyOf);
+    const first = names(await helm.template({ values }));
+    const objects = await helm.template({ values, namespace: "edge-2" });
+    assert.ok(first.length > 5);
+    assert.deepEqual(names(objects), first.map((name) => `${name}-edge-2`));
+    const parsed = parseControllerOptions(argumentsOf(objects));
+    assert.equal(parsed.kind === "ok" ? parsed.options.namespace : parsed.text, "edge-2");
+    const text = JSON.stringify(objects);
+    assert.ok(!text.includes(NAMESPACE), "something names the namespace of the manifests");
+    assert.ok(text.includes("system:serviceaccount:edge-2:pingress-controller-user"));
+  },
+);
+
+helmTest("another registry is that of both images and of the admission policy", async (helm) => {
+  const objects = await helm.template({
+    values: {
+      image: { registry: "r.test/team", tag: "1.2.3", proxyDigest: `sha256:${"a".repeat(64)}` },
+      admission: { create: true },
+    },
+  });
+  const text = JSON.stringify(objects);
+  assert.ok(text.includes('"image":"r.test/team/pingress-controller:1.2.3"'));
+  assert.ok(
+    argumentsOf(objects).includes(
+      `--proxy-server-image=r.test/team/pingress-proxy-server:1.2.3@sha256:${"a".repeat(64)}`,
+    ),
+  );
+  const parameters = objects.find(({ metadata }) => metadata.name === "pingress-admission");
+  assert.deepEqual(parameters?.data, { imagePrefix: "r.test/team/" });
+  assert.ok(!text.includes("ghcr.io"));
+});
+
+helmTest("ports of flags are those of containers, Services and NetworkPolicies", async (helm) => {
+  const flags = { admin: "[::]:19091", stream: "[::]:19443", listenRange: "20000-20100" };
+  const values = {
+    controller: { flags },
+    serviceMonitor: { create: true },
+    gateway: { create: true },
+  };
+  const text = JSON.stringify(await helm.template({ values }));
+  assert.ok(text.includes('{"name":"admin","containerPort":19091}'));
+  assert.ok(text.includes('{"name":"stream","containerPort":19443}'));
+  assert.ok(text.includes('{"protocol":"TCP","port":20000,"endPort":20100}'));
+  assert.ok(text.includes('{"protocol":"TCP","port":19443}'));
+  assert.ok(text.includes('{"protocol":"TCP","port":19091}'));
+  assert.ok(text.includes('"listenRange":"20000-20100"'));
+  assert.ok(text.includes('{"name":"metrics","port":19091,"targetPort":"admin"}'));
+});
+
+helmTest(
+  "a pod template of the proxies is a file of the controller, which a change restarts",
+  async (helm) => {
+    const rendered = async (memory: string) => {
+      const containers = [{ name: "pingress-proxy-server", resources: { limits: { memory } } }];
+      return await helm.template({ values: { proxy: { podTemplate: { spec: { containers } } } } });
+    };
+    const [first, second] = [await rendered("2Gi"), await rendered("4Gi")];
+    const file = argumentsOf(first).find((arg) => arg.startsWith("--proxy-pod-template="));
+    const folder = file!.replace(/^.*=/, "").replace(/\/[^/]+$/, "");
+    const config = first.find(({ metadata }) => metadata.name === "pingress-pod-template");
+    assert.deepEqual(Object.keys(config?.data as object), [file!.split("/").at(-1)]);
+    assert.ok(JSON.stringify(first).includes(`"mountPath":"${folder}"`));
+    const template = (objects: readonly KubeObject[]) =>
+      JSON.stringify(objects.find(({ kind }) => kind === "Deployment"));
+    assert.notEqual(template(first), template(second));
+  },
+);
+
+helmTest("optional parts come and go with their values", async (helm) => {
+  const kinds = async (values: unknown) =>
+    (await helm.template({ values })).map(({ kind, metadata }) => `${kind}/${metadata.name}`);
+  const base = await kinds({});
+  const added = async (values: unknown) =>
+    (await kinds(values)).filter((name) => !base.includes(name)).sort();
+  assert.deepEqual(await added({ podMonitor: { create: true } }), [
+    "PodMonitor/pingress-controller",
+    "PodMonitor/pingress-proxy-server",
+  ]);
+  assert.deepEqual(await added({ serviceMonitor: { create: true } }), [
+    "Service/pingress-controller-metrics",
+    "Service/pingress-proxy-server-metrics",
+    "ServiceMonitor/pingress-controller",
+    "ServiceMonitor/pingress-proxy-server",
+  ]);
+  assert.deepEqual(
+    await added({ controller: { podDisruptionBudget: { create: true } } }),
+    ["PodDisruptionBudget/pingress-controller"],
+  );
+  const off = await kinds({
+    networkPolicy: { create: false },
+    ingressClass: { create: false },
+    priorityClass: { create: false },
+    rbac: { create: false },
+  });
+  assert.deepEqual(off, ["Service/pingress-controller", "Deployment/pingress-controller"]);
+});
+
+helmTest("every file with alerts or a dashboard is an object", async (helm) => {
+  const objects = await helm.template({
+    values: { prometheusRule: { create: true }, dashboards: { create: true } },
+  });
+  const count = (folder: string, ending: string) => {
+    try {
+      return [...Deno.readDirSync(join(ROOT, CHART, "files", folder))]
+        .filter(({ name }) => name.endsWith(ending)).length;
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound) return 0;
+      throw error;
+    }
+  };
+  const rules = objects.filter(({ kind }) => kind === "PrometheusRule");
+  const dashboards = objects.filter(({ metadata }) => /-dashboard-/.test(metadata.name));
+  assert.equal(rules.length, count("alerts", ".yaml"));
+  assert.equal(dashboards.length, count("dashboards", ".json"));
+});
+
+helmTest("nothing of the chart is a CustomResourceDefinition", async (helm) => {
+  const everything = await helm.template({
+    values: {
+      ...Object.fromEntries(
+        [
+          "gateway",
+          "admission",
+          "nginxClass",
+          "podMonitor",
+          "serviceMonitor",
+          "prometheusRule",
+          "dashboards",
+        ]
+          .map((key) => [key, { create: true }]),
+      ),
+    },
+    args: ["--include-crds"],
+  });
+  assert.deepEqual(everything.filter(({ kind }) => kind === "CustomResourceDefinition"), []);
+});
+
+helmTest("helm lint finds nothing, and helm package makes the chart", async (helm) => {
+  const { code, stdout, stderr } = await helm.run(["lint", "--strict", CHART]);
+  assert.equal(code, 0, stdout + stderr);
+  const folder = await Deno.makeTempDir();
+  try {
+    const packaged = await helm.succeed(["package", CHART, `--destination=${folder}`]);
+    assert.match(packaged, /pingress-\d+\.\d+\.\d+\.tgz/);
+    const [{ name }] = [...Deno.readDirSync(folder)];
+    const text = await helm.succeed([
+      "template",
+      RELEASE,
+      join(folder, name),
+      `--namespace=${NAMESPACE}`,
+      "--no-hooks",
+    ]);
+    assert.deepEqual(objectsOf(text), await helm.template());
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

@@ -1,0 +1,40 @@
+/**
+ * The templates that make arguments of values. In: the flags. Out: the text of
+ * `templates/_flags.tpl`: the flags of each program, in the order of the help, and the default of one
+ * that other objects need.
+ */
+import { CONTROLLER_OPTIONS } from "../../controller/cli/options.ts";
+import { PROXY_OPTIONS } from "../../proxy/cli/options.ts";
+import { CONTROLLER_ELSEWHERE, type FlagRow, flagRows, PROXY_ELSEWHERE } from "./flag_values.ts";
+import { REGISTRY } from "./values.ts";
+
+export function flagsTemplate(): string {
+  return [
+    "{{- /* Made from the programs' flags by deno task docs:update; do not edit. */}}",
+    "{{- /* KEY|FLAG|UNIT|MIN|MAX|WHAT IT TAKES, of each value that is a flag. */}}",
+    listTemplate("pingress.controllerFlags", flagRows(CONTROLLER_OPTIONS, CONTROLLER_ELSEWHERE)),
+    listTemplate("pingress.proxyFlags", flagRows(PROXY_OPTIONS, PROXY_ELSEWHERE)),
+    defaultTemplate("pingress.defaultListenRange", CONTROLLER_OPTIONS.listenRange.default),
+    defaultTemplate("pingress.defaultStreamPort", String(CONTROLLER_OPTIONS.stream.default.port)),
+    defaultTemplate("pingress.defaultNamespace", CONTROLLER_OPTIONS.namespace.default),
+    defaultTemplate("pingress.defaultRegistry", REGISTRY),
+    "",
+  ].join("\n");
+}
+
+function listTemplate(name: string, rows: readonly FlagRow[]): string {
+  return defaultTemplate(name, rows.map(line).join("\n"));
+}
+
+function line({ key, flag, range, takes }: FlagRow): string {
+  return [
+    key,
+    flag,
+    ...(range === null ? ["", "", "", ""] : [range.unit, range.min, range.max, takes]),
+  ]
+    .join("|");
+}
+
+function defaultTemplate(name: string, text: string): string {
+  return `{{- define "${name}" -}}\n${text}\n{{- end }}`;
+}
