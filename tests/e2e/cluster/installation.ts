@@ -33,8 +33,11 @@ interface Deployment {
   };
 }
 
-/** Builds both images under the names that the manifests have. Out: how long it took, in ms. */
-export async function buildPingress(cluster: NodeCluster): Promise<number> {
+/**
+ * Builds both images under the names that the manifests have, or with another version. Out: how long
+ * it took, in ms.
+ */
+export async function buildPingress(cluster: NodeCluster, version = VERSION): Promise<number> {
   const from = performance.now();
   const contexts = { npm: await npmPackages() };
   for (const [name, file] of [[CONTROLLER, "controller"], [PROXY, "proxy"]]) {
@@ -44,7 +47,7 @@ export async function buildPingress(cluster: NodeCluster): Promise<number> {
       file: join(REPOSITORY, `Dockerfile.${file}`),
       // What `deno compile` downloads may be out of reach.
       target: "run",
-      tag: `ghcr.io/pingress/${name}:${VERSION}`,
+      tag: `ghcr.io/pingress/${name}:${version}`,
     });
   }
   return performance.now() - from;
