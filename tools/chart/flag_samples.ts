@@ -71,6 +71,8 @@ function scalarSamples(key: string, spec: OptionSpec): FlagSamples {
       const within = Math.max(spec.min ?? 0, Math.min(spec.max ?? Infinity, 65_536));
       return { good: [within, String(within), "64KiB", "64Ki"], bad: [-1, "64K", "many", 1.5] };
     }
+    case "ratio":
+      return { good: [0, 0.05, 1], bad: [-0.1, 1.5, "10%", true] };
     case "address":
       return { good: ["0.0.0.0:8123", "[::]:8123", ":8123"], bad: [8123, "example.com:80", "::1"] };
     case "cidr":

@@ -174,6 +174,8 @@ function scalarSchema(key: string, spec: OptionSpec): JsonSchema {
       return { $ref: `#/$defs/${spec.never ? "durationOrNever" : "duration"}` };
     case "size":
       return { $ref: "#/$defs/size" };
+    case "ratio":
+      return { type: "number", minimum: 0, maximum: 1 };
     case "address":
       return { $ref: "#/$defs/address" };
     case "cidr":

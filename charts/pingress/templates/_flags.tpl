@@ -76,6 +76,9 @@ clusterDomain|cluster-domain||||
 logLevel|log-level||||
 logFormat|log-format||||
 accessLog|access-log||||
+accessLogFormat|access-log-format||||
+accessLogFields|access-log-fields||||
+accessLogRatio|access-log-ratio||||
 accessLogQuery|access-log-query||||
 requestHeadLimit|request-head-limit|size|1024|1048576|a size in bytes like 512, 32KiB or 1MiB from 1KiB to 1MiB
 requestFieldLimit|request-field-limit||||
