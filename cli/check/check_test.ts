@@ -307,6 +307,56 @@ const ROWS: readonly Row[] = [
     remedy: /Allow the verb create on pods\/portforward/,
   },
   {
+    name: "a replica that is ready and does not answer, beside one that does",
+    facts: {
+      pages: {
+        replicas: [
+          {
+            pod: "controller-a",
+            version: denied("create", "pods/portforward"),
+            proxies: denied("create", "pods/portforward"),
+          },
+          ...pages({ proxies: [connectedProxy("proxy-1", { isInSync: false })] }).replicas,
+        ],
+        problems: value([]),
+      },
+    },
+    group: "stream",
+    level: "warning",
+    message: /^replica controller-a is ready and does not answer: cannot create pods\/portforward/,
+    remedy: /./,
+  },
+  {
+    name: "the proxy that is behind, though another replica does not answer",
+    facts: {
+      pages: {
+        replicas: [
+          {
+            pod: "controller-a",
+            version: denied("create", "pods/portforward"),
+            proxies: denied("create", "pods/portforward"),
+          },
+          ...pages({ proxies: [connectedProxy("proxy-1", { isInSync: false })] }).replicas,
+        ],
+        problems: value([]),
+      },
+    },
+    group: "stream",
+    level: "failed",
+    message: /^proxy proxy-1 is behind the controller/,
+    remedy: /./,
+  },
+  {
+    name: "no claim about ports of nodes where nothing of the proxies can be read",
+    facts: {
+      installation: installation({ options: null, workload: denied("list", "daemonsets") }),
+    },
+    group: "network",
+    level: "skipped",
+    message: /^not checked: cannot list daemonsets/,
+    remedy: /Allow the verb list/,
+  },
+  {
     name: "a controller of an older version",
     facts: {
       pages: {

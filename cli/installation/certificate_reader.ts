@@ -8,6 +8,7 @@ import { SECRETS } from "../../controller/kube/types.ts";
 import { isPodReady } from "../../controller/outputs/workload/pod_status.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { type Reading, readList } from "../cluster/readings.ts";
+import type { Unread } from "../cluster/unread.ts";
 import {
   type CertificateSecret,
   certificatesOfSecrets,
@@ -22,10 +23,14 @@ export async function readCertificates(
   { controllerPods }: Installation,
   namespace: string | null,
 ): Promise<Reading<readonly KnownCertificate[]>> {
-  const pod = controllerPods.ok ? controllerPods.value.find(isPodReady) : undefined;
-  const page = pod === undefined ? null : await readSnapshotPage(cluster, pod);
-  if (page !== null && page.ok && page.value !== null) {
-    return { ok: true, value: certificatesOfSnapshot(page.value) };
+  if (!controllerPods.ok) return controllerPods;
+  let page: Reading<unknown> | null = null;
+  // All replicas have the same: one that cannot be reached hides nothing.
+  for (const pod of controllerPods.value.filter(isPodReady)) {
+    page = await readSnapshotPage(cluster, pod);
+    if (page.ok && page.value !== null) {
+      return { ok: true, value: certificatesOfSnapshot(page.value) };
+    }
   }
   const secrets = await readList<CertificateSecret>(cluster, SECRETS, {
     namespace,
@@ -33,5 +38,12 @@ export async function readCertificates(
   });
   if (secrets.ok) return { ok: true, value: certificatesOfSecrets(secrets.value) };
   // The lesser right of the two.
-  return page === null || page.ok ? secrets : page;
+  if (page !== null) return page.ok ? secrets : page;
+  return { ...secrets, unread: NOBODY };
 }
+
+/** A right on Secrets is no remedy: with a controller, nobody needs it. */
+const NOBODY: Unread = {
+  message: "no replica of the controller is ready, which shows the certificates that are served",
+  remedy: "Start the controller; its log says why it does not run",
+};

@@ -9,6 +9,8 @@ import { type ServedRow, servedRows } from "./served_rows.ts";
 
 export interface Status {
   readonly served: readonly ServedRow[];
+  /** Whether Ingresses and Gateways could be listed: if not, some are missing. */
+  readonly listed: boolean;
   readonly proxies: readonly ProxyRow[];
   readonly controllers: readonly ControllerRow[];
   /** What could not be read, and so is not shown. */
@@ -38,6 +40,7 @@ export interface ControllerRow {
 export function statusOf(facts: StatusFacts): Status {
   return {
     served: servedRows(facts),
+    listed: facts.objects.ingresses.ok && facts.objects.gateways.ok,
     proxies: proxyRows(facts),
     controllers: controllerRows(facts),
     unread: unreadOf(facts),
@@ -104,7 +107,19 @@ function unreadOf(facts: StatusFacts): Unread[] {
   const unread = [
     ...readings.flatMap((reading) => reading.ok ? [] : [reading.unread]),
     ...stale,
+    ...absentController(facts),
   ];
-  // Of several pods, the right is named once.
-  return [...new Map(unread.map((one) => [one.remedy, one])).values()];
+  // Of several pods, the right is named once; where nothing can be read, the objects that are shown.
+  return unread.filter(({ remedy }, i) =>
+    unread.findIndex((other) => other.remedy === remedy) === i
+  );
+}
+
+/** Whoever looks into the wrong namespace, or cluster, sees it. */
+function absentController({ installation: { controllerPods, namespace } }: StatusFacts): Unread[] {
+  if (!controllerPods.ok || controllerPods.value.length > 0) return [];
+  return [{
+    message: `there is no pod of the controller in namespace ${namespace}`,
+    remedy: "Correct --system-namespace; pingress check says what is missing",
+  }];
 }

@@ -62,6 +62,10 @@ export const STATUS_JSON = closed({
   server: Type.String({ description: "Address of the API server." }),
   namespace: nullable(TEXT, "Of what is served; null for all namespaces."),
   served: Type.Array(SERVED),
+  listed: Type.Boolean({
+    description:
+      "Whether Ingresses and Gateways could be listed; if not, some are missing in served.",
+  }),
   proxies: Type.Array(PROXY),
   controllers: Type.Array(CONTROLLER),
   unread: Type.Array(

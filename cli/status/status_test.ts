@@ -218,6 +218,17 @@ const ROWS: readonly Row[] = [
     line: /^shop\/web\\u001b\[2J /m,
   },
   {
+    name: "no controller where there is none",
+    facts: facts({}, { installation: installation({ controllerPods: NONE }) }),
+    line:
+      /^! there is no pod of the controller in namespace pingress-system\n {2}→ Correct --system/m,
+  },
+  {
+    name: "that Ingresses are not known where they cannot be listed",
+    facts: facts({ ingresses: denied("list", "ingresses") }),
+    line: /^Ingresses and Gateways are not known, as they could not be listed$/m,
+  },
+  {
     name: "nothing at all",
     facts: facts({ ingresses: NONE }),
     line: /^No Ingress or Gateway of Pingress here/m,
@@ -248,4 +259,29 @@ Deno.test("a watch that fails is named", () => {
 Deno.test("an Ingress of another class is not listed", () => {
   const other = facts({ ingresses: value([ingress("web", { ingressClassName: "nginx" })]) });
   assert.deepEqual(statusOf(other).served, []);
+});
+
+Deno.test("where nothing can be read, status names the Ingresses, and not what it read last", () => {
+  const unreachable = (verb: string, resource: string) => ({
+    ok: false as const,
+    code: 0,
+    unread: {
+      message: `cannot ${verb} ${resource}: connect ECONNREFUSED 127.0.0.1:1`,
+      remedy: "Check the server of the kubeconfig",
+    },
+  });
+  const shown = text(
+    Infinity,
+    facts({
+      ingresses: unreachable("list", "ingresses"),
+      services: unreachable("list", "services"),
+    }, {
+      installation: installation({ controllerPods: unreachable("list", "pods") }),
+      events: unreachable("list", "events"),
+    }),
+  );
+  assert.match(shown, /^Ingresses and Gateways are not known/);
+  assert.deepEqual(shown.match(/^! .*$/mg), [
+    "! cannot list ingresses: connect ECONNREFUSED 127.0.0.1:1",
+  ]);
 });

@@ -30,7 +30,7 @@ export function statusText(status: Status, options: TextOptions): string {
   const taken = others.reduce((sum, lines) => sum + 1 + lines.length, 0);
   // The cursor takes a line of its own.
   const left = Math.max(LEAST_ROWS, (options.rows ?? Infinity) - taken - 1);
-  const tables = [servedLines(status.served, options, left), ...others];
+  const tables = [servedLines(status, options, left), ...others];
   return `${tables.map((lines) => lines.join("\n")).join("\n\n")}\n`;
 }
 
@@ -38,11 +38,12 @@ export function statusText(status: Status, options: TextOptions): string {
 const LEAST_ROWS = 3;
 
 function servedLines(
-  served: readonly ServedRow[],
+  { served, listed }: Status,
   options: TextOptions,
   rows: number,
 ): readonly string[] {
   if (served.length === 0) {
+    if (!listed) return ["Ingresses and Gateways are not known, as they could not be listed"];
     return ["No Ingress or Gateway of Pingress here; -A lists those of all namespaces"];
   }
   if (served.length + 1 <= rows) return servedTable(served, options);

@@ -36,6 +36,10 @@ export function checkHostPorts(
   const isHostPort = options === null
     ? workload.ok && workload.value?.kind === "DaemonSet"
     : options.backend === "HostPort";
+  if (options === null && !workload.ok) return [unchecked("host-ports", workload.unread)];
+  if (options === null && workload.ok && workload.value === null) {
+    return [skipped("host-ports", "not checked: there are no proxies")];
+  }
   if (!isHostPort) {
     return [skipped("host-ports", "proxies take no ports of nodes (--backend=LoadBalancer)")];
   }

@@ -9,9 +9,13 @@ import type { CheckFacts } from "../facts.ts";
 import { type CheckResult, failed, ok, skipped, unchecked, warning } from "../result.ts";
 
 export function checkStream(facts: CheckFacts): readonly CheckResult[] {
-  const { pages: { replicas }, installation: { options } } = facts;
+  const { pages: { replicas }, installation: { options, controllerPods } } = facts;
+  if (!controllerPods.ok) return [unchecked("stream", controllerPods.unread)];
   if (replicas.length === 0) {
-    return [skipped("stream", "not checked: no replica of the controller is ready")];
+    const none = controllerPods.value.length === 0
+      ? "there is no pod of the controller"
+      : "no replica of the controller is ready";
+    return [skipped("stream", `not checked: ${none}`)];
   }
   if (options?.proxyUpdates === "files") {
     return [
@@ -25,8 +29,10 @@ export function checkStream(facts: CheckFacts): readonly CheckResult[] {
 function connections(
   { pages: { replicas }, installation: { proxyPods } }: CheckFacts,
 ): readonly CheckResult[] {
-  const unread = replicas.flatMap(({ proxies }) => proxies.ok ? [] : [proxies.unread]);
-  if (unread.length > 0) return [unchecked("stream", unread[0])];
+  const unread = replicas.flatMap(({ pod, proxies }) =>
+    proxies.ok ? [] : [{ pod, ...proxies.unread }]
+  );
+  if (unread.length === replicas.length) return [unchecked("stream", unread[0])];
   const old = replicas.find(({ proxies }) => proxies.ok && proxies.value === null);
   if (old !== undefined) {
     return [warning(
@@ -39,9 +45,13 @@ function connections(
   const all = proxiesOf(replicas);
   const behind = all.filter(({ isInSync }) => !isInSync);
   const names = new Set(all.map(({ name }) => name));
-  const alone = (proxyPods.ok ? proxyPods.value : [])
+  // Those that are missing may be connected to a replica that does not answer.
+  const alone = (proxyPods.ok && unread.length === 0 ? proxyPods.value : [])
     .filter((pod) => isPodReady(pod) && !names.has(pod.metadata.name));
   return [
+    ...unread.map(({ pod, message, remedy }) =>
+      warning("stream", `replica ${pod} is ready and does not answer: ${message}`, remedy)
+    ),
     ...behind.map((proxy) =>
       failed(
         "stream",
