@@ -45,7 +45,7 @@ export async function openCluster(
 ): Promise<ClusterOpening> {
   const source = credentialSource(choice, environment);
   if (source === null) {
-    return { ok: false, message: "KUBECONFIG and HOME name no single file; add --kubeconfig FILE" };
+    return { ok: false, message: "There is no KUBECONFIG and no HOME; add --kubeconfig FILE" };
   }
   const reach = reachOf(source);
   if (reach === null) return { ok: false, message: await complaintAbout(source) };

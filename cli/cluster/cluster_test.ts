@@ -12,16 +12,16 @@ Deno.test("the thread that reads a cluster may dial its API server alone", () =>
   assert.deepEqual(clusterRights(new URL("https://[fd00::1]:6443"), []).net, ["[fd00::1]:6443"]);
 });
 
-Deno.test("the kubeconfig is that of KUBECONFIG, or of the home folder", () => {
+Deno.test("the kubeconfig is those of KUBECONFIG, or that of the home folder", () => {
   const of = (values: Readonly<Record<string, string>>) =>
     defaultKubeconfig((name) => values[name]);
-  assert.equal(of({ KUBECONFIG: "/a", HOME: "/home/me" }), "/a");
-  assert.equal(of({ KUBECONFIG: "", HOME: "/home/me" }), "/home/me/.kube/config");
-  assert.equal(of({ USERPROFILE: "/Users/me" }), "/Users/me/.kube/config");
-  assert.equal(of({}), null);
+  assert.deepEqual(of({ KUBECONFIG: "/a", HOME: "/home/me" }), ["/a"]);
+  assert.deepEqual(of({ KUBECONFIG: "", HOME: "/home/me" }), ["/home/me/.kube/config"]);
+  assert.deepEqual(of({ USERPROFILE: "/Users/me" }), ["/Users/me/.kube/config"]);
+  assert.deepEqual(of({}), []);
   if (Deno.build.os !== "windows") {
-    assert.equal(of({ KUBECONFIG: "/a:/b", HOME: "/home/me" }), null);
-    assert.equal(of({ KUBECONFIG: ":/a", HOME: "/home/me" }), "/a");
+    assert.deepEqual(of({ KUBECONFIG: "/a:/b", HOME: "/home/me" }), ["/a", "/b"]);
+    assert.deepEqual(of({ KUBECONFIG: ":/a", HOME: "/home/me" }), ["/a"]);
   }
 });
 

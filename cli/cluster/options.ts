@@ -2,6 +2,7 @@
  * The flags by which commands find a cluster. In: values of the command line and the environment. Out: the
  * kubeconfig, its context and the time-out.
  */
+import { delimiter } from "node:path";
 import { labelCheck } from "../../controller/cli/option_values.ts";
 import {
   type CredentialSource,
@@ -20,7 +21,7 @@ export const CLUSTER_OPTIONS = defineOptions({
     type: "string",
     value: "FILE",
     group: "The cluster",
-    help: "Without the flag: the file that KUBECONFIG names, or ~/.kube/config.",
+    help: "Without the flag: the files that KUBECONFIG names, or ~/.kube/config.",
   },
   timeout: {
     type: "duration",
@@ -66,7 +67,7 @@ export function clusterChoice(
   return { kubeconfig, context, timeout };
 }
 
-/** Where credentials are; null where the environment names neither one file nor the API server of a pod. */
+/** Where credentials are; null where the environment names neither a file nor the API server of a pod. */
 export function credentialSource(
   { kubeconfig, context }: ClusterChoice,
   environment: (name: string) => string | undefined,
@@ -80,21 +81,19 @@ export function credentialSource(
   if (!isNamed && host !== "" && port !== "") {
     return { kind: "service-account", host, port, folder: SERVICE_ACCOUNT_FOLDER };
   }
-  const file = kubeconfig ?? defaultKubeconfig(environment);
-  return file === null ? null : { kind: "kubeconfig", file, context };
+  const [file, ...others] = kubeconfig === null ? defaultKubeconfig(environment) : [kubeconfig];
+  return file === undefined ? null : { kind: "kubeconfig", file, others, context };
 }
 
-/** As kubectl finds it; null where that is not one file. https://kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig/ */
+/**
+ * The files that are it, as kubectl finds them; none where nothing says.
+ * https://kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig/
+ */
 export function defaultKubeconfig(
   environment: (name: string) => string | undefined,
-): string | null {
+): readonly string[] {
   const named = environment("KUBECONFIG") ?? "";
-  if (named !== "") {
-    const files = named.split(Deno.build.os === "windows" ? ";" : ":").filter((file) =>
-      file !== ""
-    );
-    return files.length === 1 ? files[0] : null;
-  }
+  if (named !== "") return named.split(delimiter).filter((file) => file !== "");
   const home = environment("HOME") ?? environment("USERPROFILE") ?? "";
-  return home === "" ? null : `${home}/.kube/config`;
+  return home === "" ? [] : [`${home}/.kube/config`];
 }

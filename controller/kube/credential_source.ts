@@ -5,13 +5,14 @@
  * Reads no credential, and loads none of what does: the first thread asks only this, and the package
  * that `credentials.ts` needs takes 70 MiB in each thread that loads it.
  */
-import { dirname, resolve } from "node:path";
 import { readKubeconfig } from "./kubeconfig/kubeconfig.ts";
 
 export type CredentialSource =
   | {
     readonly kind: "kubeconfig";
     readonly file: string;
+    /** Further ones that KUBECONFIG names, in which the rest of it is; missing for none. */
+    readonly others?: readonly string[];
     /** Null for the file's current one. */
     readonly context: string | null;
   }
@@ -50,7 +51,7 @@ export function reachOf(source: CredentialSource): Reach | null {
     };
   }
   try {
-    return reachOfKubeconfig(source.file, source.context);
+    return reachOfKubeconfig(filesOf(source), source.context);
   } catch {
     return null;
   }
@@ -61,9 +62,16 @@ export function serverOf({ host, port }: { readonly host: string; readonly port:
   return `https://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
+/** The files that are the kubeconfig, the first of which decides. */
+export function filesOf(
+  { file, others = [] }: Extract<CredentialSource, { readonly kind: "kubeconfig" }>,
+): readonly string[] {
+  return [file, ...others];
+}
+
 /** Throws for what is no kubeconfig. */
-function reachOfKubeconfig(file: string, wanted: string | null): Reach | null {
-  const config = readKubeconfig(file);
+function reachOfKubeconfig(files: readonly string[], wanted: string | null): Reach | null {
+  const config = readKubeconfig(files);
   const name = wanted ?? config["current-context"];
   const context = config.contexts?.find((one) => one.name === name)?.context;
   const cluster = config.clusters?.find((one) => one.name === context?.cluster)?.cluster;
@@ -77,7 +85,7 @@ function reachOfKubeconfig(file: string, wanted: string | null): Reach | null {
   ].filter((path) => typeof path === "string" && path !== "");
   return {
     server: new URL(cluster.server),
-    files: [file, ...named.map((path) => resolve(dirname(file), path!))],
+    files: [...files, ...named.map((path) => path!)],
     context: name ?? null,
     namespace: context?.namespace || DEFAULT_NAMESPACE,
   };

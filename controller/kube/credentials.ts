@@ -7,8 +7,9 @@
  */
 import { KubeConfig } from "@kubernetes/client-node";
 import https from "node:https";
-import { dirname, join, resolve } from "node:path";
-import { type CredentialSource, serverOf } from "./credential_source.ts";
+import { delimiter, join } from "node:path";
+import { nearestName } from "../../shared/nearest_name.ts";
+import { type CredentialSource, filesOf, serverOf } from "./credential_source.ts";
 import { type Kubeconfig, readKubeconfig } from "./kubeconfig/kubeconfig.ts";
 
 export type CredentialsReading =
@@ -117,12 +118,11 @@ export class Credentials {
 function readConfig(source: CredentialSource): KubeConfig {
   const config = new KubeConfig();
   if (source.kind === "kubeconfig") {
-    const kubeconfig = readKubeconfig(source.file);
+    const kubeconfig = readKubeconfig(filesOf(source));
     // As JSON, which parses: of YAML, the messages of the package's parser cite lines with tokens.
     config.loadFromString(JSON.stringify(kubeconfig));
-    config.makePathsAbsolute(dirname(source.file));
     if (source.context !== null) config.setCurrentContext(source.context);
-    useTokenFile(config, kubeconfig, source.file);
+    useTokenFile(config, kubeconfig);
     return config;
   }
   config.loadFromClusterAndUser(
@@ -147,32 +147,26 @@ function readConfig(source: CredentialSource): KubeConfig {
  * The package overlooks `tokenFile`, which kubectl prefers to `token`.
  * https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/#AuthInfo
  */
-function useTokenFile(config: KubeConfig, { users }: Kubeconfig, file: string): void {
+function useTokenFile(config: KubeConfig, { users }: Kubeconfig): void {
   const name = config.getCurrentUser()?.name;
   const tokenFile = users?.find((user) => user.name === name)?.user?.tokenFile;
   if (typeof tokenFile !== "string" || tokenFile === "") return;
   config.users = config.users.map((user) => {
     if (user.name !== name) return user;
-    const path = resolve(dirname(file), tokenFile);
     return {
       ...user,
       token: undefined,
-      authProvider: { name: "tokenFile", config: { tokenFile: path } },
+      authProvider: { name: "tokenFile", config: { tokenFile } },
     };
   });
 }
 
 /** What cannot work with this controller's rights, and the remedy; null where nothing stands against it. */
 function complaintAbout(config: KubeConfig): string | null {
-  const name = config.getCurrentContext();
-  if (name && config.getContextObject(name) === null) {
-    return `it has no context ${
-      JSON.stringify(name)
-    }; kubectl config get-contexts lists those it has`;
-  }
-  const cluster = config.getCurrentCluster();
+  const missing = missingEntry(config);
+  if (missing !== null) return missing;
+  const cluster = config.getCurrentCluster()!;
   const user = config.getCurrentUser();
-  if (cluster === null) return "it names no cluster; set its current-context, or give --context";
   if (!URL.canParse(cluster.server)) return `its server ${cluster.server} is no URL; correct it`;
   if (new URL(cluster.server).protocol !== "https:") {
     return `its server ${cluster.server} is not reached by https; Pingress speaks nothing else`;
@@ -191,8 +185,46 @@ function complaintAbout(config: KubeConfig): string | null {
   return null;
 }
 
+/** A context, cluster or user that is named and is not there, and the remedy; null for none. */
+function missingEntry(config: KubeConfig): string | null {
+  const names = config.contexts.map((context) => context.name);
+  const shown = names.slice(0, MAX_SHOWN).map(quoted).join(", ") +
+    (names.length > MAX_SHOWN ? " and others" : "");
+  const remedy = names.length === 0
+    ? "it has none at all; set --kubeconfig to another one"
+    : `set --context to one of ${shown}`;
+  const name = config.getCurrentContext();
+  if (!name) return `it has no current-context; ${remedy}`;
+  const context = config.getContextObject(name);
+  if (context === null) {
+    const near = nearestName(name, names);
+    return `it has no context ${quoted(name)}; ${
+      near === null ? remedy : `did you mean ${quoted(near)}?`
+    }`;
+  }
+  const correct = `correct the context, or ${remedy}`;
+  if (config.getCurrentCluster() === null) {
+    const cluster = context.cluster ? `the cluster ${quoted(context.cluster)}` : "no cluster";
+    return `its context ${quoted(name)} names ${cluster}${
+      context.cluster ? ", which it does not have" : ""
+    }; ${correct}`;
+  }
+  return context.user && config.getUser(context.user) === null
+    ? `its context ${quoted(name)} names the user ${
+      quoted(context.user)
+    }, whom it does not have; ${correct}`
+    : null;
+}
+
+/** Contexts in a message. */
+const MAX_SHOWN = 5;
+
+function quoted(name: string): string {
+  return JSON.stringify(name);
+}
+
 function nameOf(source: CredentialSource): string {
   return source.kind === "kubeconfig"
-    ? `kubeconfig ${source.file}`
+    ? `kubeconfig ${filesOf(source).join(delimiter)}`
     : `service account in ${source.folder}`;
 }

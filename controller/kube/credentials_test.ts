@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { loadCredentials } from "./credentials.ts";
-import { reachOf } from "./credential_source.ts";
+import { type CredentialSource, reachOf } from "./credential_source.ts";
 
 const TOKEN = "hunter2-hunter2";
 
@@ -36,6 +36,122 @@ function complaintAbout(text: string): string {
   } finally {
     Deno.removeSync(folder, { recursive: true });
   }
+}
+
+/** Files of a folder, by their names. */
+async function withFiles<T>(
+  files: Readonly<Record<string, string>>,
+  run: (folder: string) => T | Promise<T>,
+): Promise<T> {
+  const folder = await Deno.makeTempDir();
+  try {
+    for (const [name, text] of Object.entries(files)) {
+      await Deno.mkdir(dirname(join(folder, name)), { recursive: true });
+      await Deno.writeTextFile(join(folder, name), text);
+    }
+    return await run(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+const CLUSTERS = `current-context: c
+clusters:
+- name: c
+  cluster: { server: "https://127.0.0.1:1", insecure-skip-tls-verify: true }
+contexts:
+- name: c
+  context: { cluster: c, user: u, namespace: shop }
+`;
+
+Deno.test("several files of KUBECONFIG are one kubeconfig, of which the first decides", async () => {
+  const files = {
+    "a/config": CLUSTERS,
+    "b/config": `current-context: other
+clusters:
+- name: c
+  cluster: { server: "https://127.0.0.1:2", insecure-skip-tls-verify: true }
+users:
+- name: u
+  user: { tokenFile: token }
+`,
+    "b/token": "from-a-file\n",
+  };
+  await withFiles(files, async (folder) => {
+    const [file, ...others] = ["a/config", "gone", "b/config"].map((name) => join(folder, name));
+    const source = { kind: "kubeconfig", file, others, context: null } as const;
+    const reach = reachOf(source);
+    assert.deepEqual([reach?.server.port, reach?.context, reach?.namespace], ["1", "c", "shop"]);
+    assert.deepEqual(reach?.files, [file, ...others, join(folder, "b/token")]);
+    const reading = loadCredentials(source);
+    if (!reading.ok) assert.fail(reading.message);
+    const { headers } = await reading.credentials.current();
+    assert.equal(headers.Authorization, "Bearer from-a-file");
+    reading.credentials.close();
+  });
+});
+
+Deno.test("of several files, the one that is no kubeconfig is named", async () => {
+  await withFiles({ a: CLUSTERS, b: `users: [${TOKEN}` }, (folder) => {
+    const source = { kind: "kubeconfig", file: join(folder, "a"), others: [join(folder, "b")] };
+    const reading = loadCredentials({ ...source, context: null } as const as CredentialSource);
+    const message = reading.ok ? "" : reading.message;
+    assert.match(message, /\/b: line 1, column 8: the \[ that begins here/);
+    assert.ok(!message.includes("hunter2"), message);
+  });
+});
+
+Deno.test("files of KUBECONFIG none of which is there are not found", () => {
+  const source = {
+    kind: "kubeconfig",
+    file: "/none/a",
+    others: ["/none/b"],
+    context: null,
+  } as const;
+  const reading = loadCredentials(source);
+  assert.match(
+    reading.ok ? "" : reading.message,
+    /kubeconfig \/none\/a.\/none\/b cannot be read: No such/,
+  );
+});
+
+for (
+  const [name, text, context, said] of [
+    ["a context that is misspelt", CLUSTERS, "cc", /it has no context "cc"; did you mean "c"\?$/],
+    [
+      "a context that is not there",
+      CLUSTERS,
+      "production",
+      /no context "production"; set --context to one of "c"$/,
+    ],
+    [
+      "no current context",
+      CLUSTERS.replace("current-context: c\n", ""),
+      null,
+      /it has no current-context; set --context to one of "c"$/,
+    ],
+    ["nothing", "{}", null, /it has no current-context; it has none at all; set --kubeconfig/],
+    [
+      "a context whose cluster is not there",
+      CLUSTERS.replace("cluster: c", "cluster: nope"),
+      null,
+      /its context "c" names the cluster "nope", which it does not have; correct the context/,
+    ],
+    [
+      "a context whose user is not there",
+      CLUSTERS,
+      null,
+      /its context "c" names the user "u", whom it does not have; correct the context/,
+    ],
+  ] as const
+) {
+  Deno.test(`a kubeconfig with ${name} says what to choose`, async () => {
+    await withFiles({ config: text }, (folder) => {
+      const source = { kind: "kubeconfig", file: join(folder, "config"), context } as const;
+      const reading = loadCredentials(source);
+      assert.match(reading.ok ? "" : reading.message, said);
+    });
+  });
 }
 
 for (
