@@ -38,7 +38,7 @@ export function missingRight(
 }
 
 /** Drops rights of this thread; workers that it has started keep theirs. */
-export function dropRights(names: readonly ("read" | "net" | "env")[]): void {
+export function dropRights(names: readonly ("read" | "net" | "env" | "run")[]): void {
   for (const name of names) Deno.permissions.revokeSync({ name });
 }
 

@@ -22,13 +22,16 @@ export async function main(args: readonly string[], terminal: Terminal): Promise
   const parsed = parseOptions(program, specs, withLongNames(args));
   if (parsed.kind !== "ok") return refusedOptions(parsed, terminal);
   const { options } = parsed;
-  const opened = await openCluster(clusterChoice(options), (name) => Deno.env.get(name));
+  const progress = terminal.progress("Reading the kubeconfig");
+  const environment = (name: string) => Deno.env.get(name);
+  const opened = await openCluster(clusterChoice(options), environment, progress);
   if (!opened.ok) {
+    progress.end();
     terminal.error(opened.message);
     return EXIT.unusable;
   }
   const { cluster } = opened;
-  const progress = terminal.progress(`Connecting to ${cluster.server}`);
+  progress.step(`Connecting to ${cluster.server}`);
   let facts;
   try {
     facts = await readFacts(cluster, options.systemNamespace, (text) => progress.step(text));

@@ -1,15 +1,21 @@
 /**
- * A cluster, as commands read it. In: a kubeconfig and its context, or the account of a pod. Out: objects, reviews and answers of pods, or
- * how a call failed, as a value; or one sentence that says why there is no way to it.
+ * A cluster, as commands read it. In: a kubeconfig and its context, or the account of a pod. Out: objects, reviews
+ * and answers of pods, or how a call failed, as a value; or one sentence that says why there is no way to it.
  *
- * The calls are made by a thread that may dial the API server alone; this one drops its own right to dial
- * anything.
+ * The calls are made by a thread that may dial the API server alone, and a credential plugin is run by another
+ * that may start it alone; this one drops its own right to dial or to start anything.
  *
  *     command ─▶ Cluster ─messages─▶ thread.ts ─▶ API server ─▶ kubelet ─▶ admin port of a pod
+ *                                        └──port──▶ plugin_thread.ts ─▶ credential plugin
  */
 import { resolve } from "node:path";
 import type { Selection } from "../../controller/kube/client.ts";
-import { type CredentialSource, reachOf } from "../../controller/kube/credential_source.ts";
+import {
+  type CredentialSource,
+  type ExecEntry,
+  nameOf,
+  reachOf,
+} from "../../controller/kube/credential_source.ts";
 import type {
   ApiError,
   ApiResult,
@@ -17,7 +23,15 @@ import type {
   Resource,
   ServerVersion,
 } from "../../controller/kube/types.ts";
-import { dropRights, missingRight, NO_RIGHTS, type Rights } from "../../shared/rights.ts";
+import {
+  dropRights,
+  isGranted,
+  missingRight,
+  NO_RIGHTS,
+  type Rights,
+} from "../../shared/rights.ts";
+import { missingProgram, pluginOf } from "./credential_plugin.ts";
+import type { Progress } from "../terminal/progress.ts";
 import { Followed } from "./followed.ts";
 import type {
   ClusterCall,
@@ -27,6 +41,7 @@ import type {
   ToClusterThread,
 } from "./messages.ts";
 import { type ClusterChoice, credentialSource } from "./options.ts";
+import { PluginProcess } from "./plugin_process.ts";
 
 export type ClusterOpening =
   | { readonly ok: true; readonly cluster: Cluster }
@@ -38,10 +53,16 @@ const CODE = ["cli/cluster", "controller", "shared"].map((folder) =>
   resolve(import.meta.dirname!, "../..", folder)
 );
 
-/** Dials nobody: the first call does. @param environment Of the process, which main alone reads. */
+/**
+ * Dials nobody: the first call does. Runs the program that gives credentials, where there is one.
+ *
+ * @param environment Of the process, which main alone reads.
+ * @param progress Paused while that program asks the user.
+ */
 export async function openCluster(
   choice: ClusterChoice,
   environment: (name: string) => string | undefined,
+  progress: Progress | null = null,
 ): Promise<ClusterOpening> {
   const source = credentialSource(choice, environment);
   if (source === null) {
@@ -49,6 +70,10 @@ export async function openCluster(
   }
   const reach = reachOf(source);
   if (reach === null) return { ok: false, message: await complaintAbout(source) };
+  const plugin = reach.exec === null ? null : openPlugin(reach.exec, choice.timeout, progress);
+  if (typeof plugin === "string") {
+    return { ok: false, message: `${nameOf(source)}: ${plugin}` };
+  }
   const rights = clusterRights(reach.server, reach.files);
   const missing = missingRight({ net: rights.net as string[], read: rights.read as string[] });
   if (missing !== null) {
@@ -58,16 +83,34 @@ export async function openCluster(
     };
   }
   const worker = startThread(rights);
-  dropRights(["net"]);
+  dropRights(["net", "run"]);
   const { context, namespace, server } = reach;
   const thread = new ThreadedCluster(worker, {
     ...{ context, namespace, server: server.origin },
     timeout: choice.timeout,
-  });
+  }, plugin);
   const complaint = await thread.open(source);
   if (complaint === null) return { ok: true, cluster: thread };
   thread.close();
   return { ok: false, message: complaint };
+}
+
+/** The program that gives credentials, in a thread that may start it alone; or why there is none, and what helps. */
+function openPlugin(
+  exec: ExecEntry,
+  timeout: number,
+  progress: Progress | null,
+): PluginProcess | string {
+  let reading;
+  try {
+    reading = pluginOf(exec, (path) => Deno.readFileSync(path));
+  } catch (error) {
+    return `it cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+  }
+  if (!reading.ok) return reading.message;
+  const { plugin } = reading;
+  if (!isGranted({ name: "run", command: plugin.command })) return missingProgram(plugin);
+  return new PluginProcess(plugin, CODE, timeout, progress);
 }
 
 function startThread(rights: Rights): Worker {
@@ -138,6 +181,7 @@ class ThreadedCluster implements Cluster {
   readonly server: string;
   readonly timeout: number;
   readonly #worker: Worker;
+  readonly #plugin: PluginProcess | null;
   readonly #calls = new Map<number, Settle>();
   readonly #followed = new Map<number, Followed<KubeObject>>();
   #opening: PromiseWithResolvers<string | null> = Promise.withResolvers();
@@ -147,7 +191,12 @@ class ThreadedCluster implements Cluster {
   /** Why no further call is answered. */
   #crash: ApiError | null = null;
 
-  constructor(worker: Worker, { context, namespace, server, timeout }: ClusterFacts) {
+  constructor(
+    worker: Worker,
+    { context, namespace, server, timeout }: ClusterFacts,
+    plugin: PluginProcess | null = null,
+  ) {
+    this.#plugin = plugin;
     this.context = context;
     this.namespace = namespace;
     this.server = server;
@@ -163,7 +212,8 @@ class ThreadedCluster implements Cluster {
 
   /** Null, or why the credentials cannot be used. */
   open(source: CredentialSource): Promise<string | null> {
-    this.#post({ kind: "open", source });
+    const { program = null, port: plugin = null } = this.#plugin ?? {};
+    this.#post({ kind: "open", source, program, plugin }, plugin === null ? [] : [plugin]);
     return this.#opening.promise;
   }
 
@@ -213,6 +263,7 @@ class ThreadedCluster implements Cluster {
 
   close(): void {
     this.#worker.terminate();
+    this.#plugin?.close();
     this.#fail("the command has ended");
   }
 
@@ -250,8 +301,8 @@ class ThreadedCluster implements Cluster {
     this.#opening.resolve(message);
   }
 
-  #post(message: ToClusterThread): void {
-    this.#worker.postMessage(message);
+  #post(message: ToClusterThread, transfer: Transferable[] = []): void {
+    this.#worker.postMessage(message, transfer);
   }
 }
 

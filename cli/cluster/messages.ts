@@ -39,7 +39,16 @@ export interface PodAnswer {
 }
 
 export type ToClusterThread =
-  | { readonly kind: "open"; readonly source: CredentialSource }
+  /**
+   * @param program Of that plugin.
+   * @param plugin Gives a `CredentialReading` for any message; null where the kubeconfig has credentials.
+   */
+  | {
+    readonly kind: "open";
+    readonly source: CredentialSource;
+    readonly program: string | null;
+    readonly plugin: MessagePort | null;
+  }
   /** @param deadline Milliseconds. */
   | {
     readonly kind: "call";

@@ -6,17 +6,24 @@
  */
 /// <reference lib="deno.worker" />
 import { KubeClient } from "../../controller/kube/client.ts";
-import { type Credentials, loadCredentials } from "../../controller/kube/credentials.ts";
+import type { CredentialSource } from "../../controller/kube/credential_source.ts";
+import {
+  type Credentials,
+  type GivenCredential,
+  loadCredentials,
+} from "../../controller/kube/credentials.ts";
 import { Informer } from "../../controller/kube/informer.ts";
 import { Lister } from "../../controller/kube/lister.ts";
 import {
   ABORTED,
+  type ApiError,
   type ApiResult,
   type KubeObject,
   objectKey,
   type Resource,
 } from "../../controller/kube/types.ts";
 import type { Selection } from "../../controller/kube/client.ts";
+import type { CredentialReading } from "./credential_plugin.ts";
 import type {
   ClusterCall,
   FollowedChange,
@@ -25,22 +32,22 @@ import type {
 } from "./messages.ts";
 import { getFromPod } from "./port_forward.ts";
 import { reducedObject } from "./reduced_object.ts";
+import { refusedCredentials } from "./refused_credentials.ts";
 
 /** Milliseconds in which changes of a kind gather. */
 const GATHER = 200;
 
 let credentials: Credentials | null = null;
 let client: KubeClient | null = null;
+/** That gives the credentials; null where the kubeconfig has them. */
+let program: string | null = null;
 
 self.onmessage = ({ data }: MessageEvent<ToClusterThread>) => {
   switch (data.kind) {
-    case "open": {
-      const loaded = loadCredentials(data.source);
-      if (!loaded.ok) return post({ kind: "failed", message: loaded.message });
-      credentials = loaded.credentials;
-      client = new KubeClient(credentials);
-      return post({ kind: "opened" });
-    }
+    case "open":
+      program = data.program;
+      open(data.source, data.plugin).then(post, reportError);
+      return;
     case "call": {
       const { id, call, deadline } = data;
       run(call, deadline).then((result) => post({ kind: "result", id, result }), reportError);
@@ -51,12 +58,47 @@ self.onmessage = ({ data }: MessageEvent<ToClusterThread>) => {
   }
 };
 
+async function open(
+  source: CredentialSource,
+  plugin: MessagePort | null,
+): Promise<FromClusterThread> {
+  const loaded = loadCredentials(source, plugin === null ? null : () => credentialOf(plugin));
+  if (!loaded.ok) return { kind: "failed", message: loaded.message };
+  if (plugin !== null) {
+    // The first run is of its own: why it fails is said once, and not for each call.
+    try {
+      await loaded.credentials.current();
+    } catch (error) {
+      return { kind: "failed", message: error instanceof Error ? error.message : String(error) };
+    }
+  }
+  credentials = loaded.credentials;
+  client = new KubeClient(credentials);
+  return { kind: "opened" };
+}
+
+/** Rejects with what is wrong. */
+function credentialOf(plugin: MessagePort): Promise<GivenCredential> {
+  const { promise, resolve, reject } = Promise.withResolvers<GivenCredential>();
+  plugin.onmessage = ({ data }: MessageEvent<CredentialReading>) =>
+    data.ok ? resolve(data.credential) : reject(new Error(data.message));
+  plugin.postMessage(null);
+  return promise;
+}
+
 async function run(call: ClusterCall, deadline: number): Promise<ApiResult<unknown>> {
   const signal = AbortSignal.timeout(deadline);
   const result = await send(call, signal);
-  if (result.ok || result.error.reason !== ABORTED) return result;
+  if (result.ok) return result;
+  if (result.error.code === 401) return { ok: false, error: refused(result.error) };
+  if (result.error.reason !== ABORTED) return result;
   const message = "the API server did not answer in time";
   return { ok: false, error: { ...result.error, reason: "Deadline", message } };
+}
+
+function refused(error: ApiError): ApiError {
+  const { user, clientCertificate } = credentials!;
+  return refusedCredentials(error, { user, clientCertificate, program }, Date.now());
 }
 
 async function send(call: ClusterCall, signal: AbortSignal): Promise<ApiResult<unknown>> {
@@ -105,11 +147,12 @@ function follow(id: number, resource: Resource, selection: Selection): void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const flush = () => {
     timer = undefined;
+    const failure = informer.failures.at(0);
     post({
       ...{ kind: "changed", id },
       changes: [...changes.values()],
       isSynced: informer.isSynced,
-      failure: informer.failures.at(0) ?? null,
+      failure: failure === undefined ? null : refused(failure),
     });
     changes.clear();
   };

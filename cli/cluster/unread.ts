@@ -1,5 +1,6 @@
 /** What could not be read of a cluster. In: a verb, a resource and how the call failed. Out: a sentence and a remedy. */
 import type { ApiError, Resource } from "../../controller/kube/types.ts";
+import { REFUSED } from "./refused_credentials.ts";
 
 export interface Unread {
   /** `cannot list ingresses.networking.k8s.io: …`, without a full stop. */
@@ -43,14 +44,29 @@ export function resourceName(
 function reasonOf({ error, timeout }: FailedCall): string {
   return error.reason === "Deadline"
     ? `the API server did not answer within ${timeout / 1000} s`
-    : error.code === 401
+    : error.code === 401 && !isKnownRefusal(error)
     ? "the API server does not accept the credentials of the kubeconfig"
     : error.message;
 }
 
-function remedyFor({ error: { code } }: FailedCall, right: string, role: string | null): string {
+function isKnownRefusal({ reason }: ApiError): boolean {
+  return Object.values<string>(REFUSED).includes(reason);
+}
+
+function remedyFor(
+  { error: { code, reason } }: FailedCall,
+  right: string,
+  role: string | null,
+): string {
   switch (code) {
     case 401:
+      if (reason === REFUSED.certificate) {
+        return "Renew the certificate as your cluster does it, such as by kubeadm certs renew, and write " +
+          "it to the kubeconfig";
+      }
+      if (reason === REFUSED.program) {
+        return "Log in again with that program, and check whether its account may use this cluster";
+      }
       return "Renew the token or certificate of the context's user";
     case 403:
       return `Allow the verb ${right}${role === null ? "" : `; ${role}`}`;

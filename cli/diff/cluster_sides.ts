@@ -7,6 +7,7 @@ import type { PlanOptions } from "../../dev/plan.ts";
 import { openCluster } from "../cluster/cluster.ts";
 import { isUnusable, readClusterObjects } from "../cluster_state/cluster_objects.ts";
 import { clusterOptions, clusterPlan } from "../cluster_state/cluster_plan.ts";
+import type { Progress } from "../terminal/progress.ts";
 import type { Against } from "./options.ts";
 import { overlay } from "./overlay.ts";
 import { type Side, unreadProblems } from "./side.ts";
@@ -23,12 +24,16 @@ export async function readClusterSides(
   { choice, environment, namespace }: Extract<Against, { readonly kind: "cluster" }>,
   manifests: Manifests,
   flags: PlanOptions,
-  name: string,
-  now: number,
+  { name, now, progress }: {
+    readonly name: string;
+    readonly now: number;
+    readonly progress: Progress;
+  },
 ): Promise<ClusterSides | string> {
-  const opening = await openCluster(choice, environment);
+  const opening = await openCluster(choice, environment, progress);
   if (!opening.ok) return opening.message;
   const { cluster } = opening;
+  progress.step("Reading the cluster");
   const objects = await readClusterObjects(cluster, namespace);
   cluster.close();
   const notes = objects.unread.map(({ message, remedy }) => `${message}; ${remedy}`);

@@ -56,10 +56,10 @@ async function comparisonOf(
   if (against.kind === "cluster") {
     // Loaded here alone: folders need nothing of a cluster's client.
     const { readClusterSides } = await import("./cluster_sides.ts");
-    const sides = await readClusterSides(against, manifests, plan, name, now);
+    const sides = await readClusterSides(against, manifests, plan, { name, now, progress });
     return typeof sides === "string" ? sides : compare(sides.before, sides.after, sides.notes);
   }
-  dropRights(["net"]);
+  dropRights(against.kind === "git" ? ["net"] : ["net", "run"]);
   const other = against.kind === "git"
     ? await readCommit(against.reference, paths)
     : await readFolder([against.path]);

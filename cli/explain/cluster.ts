@@ -10,6 +10,7 @@ import type { Unread } from "../cluster/unread.ts";
 import { isUnusable, readClusterObjects } from "../cluster_state/cluster_objects.ts";
 import { clusterOptions, clusterPlan } from "../cluster_state/cluster_plan.ts";
 import { proxyAdminPort } from "../installation/installation.ts";
+import type { Progress } from "../terminal/progress.ts";
 import type { Explainer } from "./explainer.ts";
 import type { AskedRequest, ExplainedCluster, ExplainOptions } from "./options.ts";
 import { proxyExplanation } from "./proxy_page.ts";
@@ -18,10 +19,12 @@ import { proxyExplanation } from "./proxy_page.ts";
 export async function clusterExplainer(
   { choice, environment, namespace, proxy }: ExplainedCluster,
   options: ExplainOptions,
+  progress: Progress,
 ): Promise<Explainer | string> {
-  const opening = await openCluster(choice, environment);
+  const opening = await openCluster(choice, environment, progress);
   if (!opening.ok) return opening.message;
   const { cluster } = opening;
+  progress.step("Reading the cluster");
   return proxy === null
     ? await explainerOfObjects(cluster, namespace, options)
     : await explainerOfProxy(cluster, namespace, proxy, options);

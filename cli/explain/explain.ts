@@ -60,12 +60,12 @@ async function explainerOf(
   );
   try {
     if (cluster === null) {
-      dropRights(["net"]);
+      dropRights(["net", "run"]);
       return await folderExplainer(options);
     }
     // Loaded here alone: a folder needs nothing of a cluster's client.
     const { clusterExplainer } = await import("./cluster.ts");
-    return await clusterExplainer(cluster, options);
+    return await clusterExplainer(cluster, options, progress);
   } finally {
     progress.end();
   }

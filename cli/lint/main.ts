@@ -26,7 +26,7 @@ import {
   parseLintCommand,
 } from "./options.ts";
 import type { Surface } from "../terminal/problem_text.ts";
-import { styleOf } from "../terminal/style.ts";
+import { styleOf, takesColours } from "../terminal/style.ts";
 import { sarifOutput } from "./output/sarif_output.ts";
 import { type LintTerminal, textOutput } from "./output/text_output.ts";
 
@@ -78,12 +78,11 @@ export async function main(
   return exitCode(result, failOn);
 }
 
-/** Of a task, which may not read the environment. */
 function ownSurface(): Surface {
   const isTerminal = Deno.stdout.isTerminal();
   return {
     columns: isTerminal ? Deno.consoleSize().columns : Infinity,
-    style: styleOf(isTerminal && !Deno.noColor),
+    style: styleOf(takesColours(isTerminal, (name) => Deno.env.get(name))),
   };
 }
 
@@ -97,7 +96,7 @@ function hasGatewayApi({ resources, problems }: LintInput): boolean {
 
 /** Nothing is dialled for a folder. */
 async function readFolder({ paths, configmap }: LintCommand): Promise<LiveReading> {
-  dropRights(["net"]);
+  dropRights(["net", "run"]);
   const unreadable = await unreadablePath(paths);
   if (unreadable !== null) return { ok: false, message: unreadable };
   const manifests = await new ManifestFolder(paths).read();

@@ -30,7 +30,10 @@ export async function main(args: readonly string[], terminal: Terminal): Promise
     const text = `${complaint}\n${program.name} --help lists the options`;
     return refusedOptions({ kind: "error", text }, terminal);
   }
-  const opened = await openCluster(clusterChoice(options), (name) => Deno.env.get(name));
+  const progress = terminal.progress("Reading the kubeconfig");
+  const environment = (name: string) => Deno.env.get(name);
+  const opened = await openCluster(clusterChoice(options), environment, progress)
+    .finally(() => progress.end());
   if (!opened.ok) {
     terminal.error(opened.message);
     return EXIT.unusable;

@@ -6,6 +6,9 @@
 export interface Progress {
   /** Names what is done now. */
   step(text: string): void;
+  /** Leaves the terminal to another program until `resume`. */
+  pause(): void;
+  resume(): void;
   end(): void;
 }
 
@@ -32,6 +35,7 @@ export class ProgressLine implements Progress {
   #step: string;
   #frame = 0;
   #isShown = false;
+  #isPaused = false;
 
   constructor(step: string, options: ProgressOptions) {
     this.#step = step;
@@ -47,9 +51,18 @@ export class ProgressLine implements Progress {
     if (this.#isShown || performance.now() - this.#started >= SILENT) this.#show();
   }
 
+  pause(): void {
+    this.erase();
+    this.#isPaused = true;
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+  }
+
   /** Makes room for other text; on a terminal the line comes back with the next frame. */
   erase(): void {
-    if (this.#isShown && this.#options.isTerminal) this.#options.write(ERASE);
+    if (this.#isShown && !this.#isPaused && this.#options.isTerminal) this.#options.write(ERASE);
   }
 
   end(): void {
@@ -62,6 +75,7 @@ export class ProgressLine implements Progress {
   #show(): void {
     const { isTerminal, columns, write } = this.#options;
     if (!isTerminal) {
+      if (this.#isPaused) return;
       this.#isShown = true;
       clearTimeout(this.#start);
       write(`${this.#step}\n`);
@@ -73,6 +87,7 @@ export class ProgressLine implements Progress {
       this.#frames = setInterval(() => this.#show(), FRAME);
       Deno.unrefTimer(this.#frames);
     }
+    if (this.#isPaused) return;
     // A line that wraps could not be erased as a whole.
     const line = `${FRAMES[this.#frame++ % FRAMES.length]} ${this.#step}`;
     write(`${ERASE}${line.slice(0, columns() - 1)}`);

@@ -443,10 +443,11 @@ export class KubeClient {
 
   /** The token may have been renewed since it was read: once more with what is there now. */
   async #authorized<T extends HttpAnswer | ApiError | null>(send: () => Promise<T>): Promise<T> {
+    const { round } = this.#credentials;
     const end = await send();
     this.#note(end);
     if (end === null || !("status" in end) || end.status !== 401) return end;
-    this.#credentials.invalidate();
+    this.#credentials.invalidate(round);
     return await send();
   }
 

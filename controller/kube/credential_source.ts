@@ -5,6 +5,7 @@
  * Reads no credential, and loads none of what does: the first thread asks only this, and the package
  * that `credentials.ts` needs takes 70 MiB in each thread that loads it.
  */
+import { delimiter, dirname, resolve } from "node:path";
 import { readKubeconfig } from "./kubeconfig/kubeconfig.ts";
 
 export type CredentialSource =
@@ -36,6 +37,17 @@ export interface Reach {
   readonly context: string | null;
   /** The one that commands are about which name none, `default` where the context has none. */
   readonly namespace: string;
+  /** The program that gives credentials; null for none. */
+  readonly exec: ExecEntry | null;
+}
+
+/** A user's entry `exec`, unchecked, and what such a program may have to know. */
+export interface ExecEntry {
+  readonly value: unknown;
+  /** The entry `cluster` of the same context. */
+  readonly cluster: unknown;
+  /** Paths in both are relative to this folder. */
+  readonly folder: string;
 }
 
 const DEFAULT_NAMESPACE = "default";
@@ -48,6 +60,7 @@ export function reachOf(source: CredentialSource): Reach | null {
       files: [source.folder],
       context: null,
       namespace: DEFAULT_NAMESPACE,
+      exec: null,
     };
   }
   try {
@@ -88,5 +101,16 @@ function reachOfKubeconfig(files: readonly string[], wanted: string | null): Rea
     files: [...files, ...named.map((path) => path!)],
     context: name ?? null,
     namespace: context?.namespace || DEFAULT_NAMESPACE,
+    // As kubectl does: what stands in the file itself goes before what a program gives.
+    exec: user?.exec == null || user.token || user.tokenFile || user.username
+      ? null
+      : { value: user.exec, cluster, folder: dirname(resolve(files[0])) },
   };
+}
+
+/** For people: the file or folder. */
+export function nameOf(source: CredentialSource): string {
+  return source.kind === "kubeconfig"
+    ? `kubeconfig ${filesOf(source).join(delimiter)}`
+    : `service account in ${source.folder}`;
 }

@@ -6,10 +6,11 @@
  * about every hour): they are read anew every minute, and at once when the server answers 401.
  */
 import { KubeConfig } from "@kubernetes/client-node";
+import { Buffer } from "node:buffer";
 import https from "node:https";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { nearestName } from "../../shared/nearest_name.ts";
-import { type CredentialSource, filesOf, serverOf } from "./credential_source.ts";
+import { type CredentialSource, filesOf, nameOf, serverOf } from "./credential_source.ts";
 import { type Kubeconfig, readKubeconfig } from "./kubeconfig/kubeconfig.ts";
 
 export type CredentialsReading =
@@ -25,16 +26,34 @@ export interface Access {
   readonly tls: https.AgentOptions;
 }
 
+/** What a program of the kubeconfig (`exec`) gave. */
+export interface GivenCredential {
+  readonly token: string | null;
+  /** Client certificate and key, in PEM. */
+  readonly pair: { readonly certificate: string; readonly key: string } | null;
+  /** In ms since the epoch; null where only the API server knows. */
+  readonly expiresAt: number | null;
+}
+
+/** Runs that program. Rejects with one line that says why there is none, with the remedy. */
+export type CredentialProgram = () => Promise<GivenCredential>;
+
 /** Milliseconds after which files are read anew, as client-go does. */
 const FRESH = 60_000;
 
-/** Reads `source` for the first time. */
-export function loadCredentials(source: CredentialSource): CredentialsReading {
+/**
+ * Reads `source` for the first time.
+ * @param program For a kubeconfig whose user needs one; without it such a kubeconfig is refused.
+ */
+export function loadCredentials(
+  source: CredentialSource,
+  program: CredentialProgram | null = null,
+): CredentialsReading {
   try {
     const config = readConfig(source);
-    const complaint = complaintAbout(config);
+    const complaint = complaintAbout(config, program !== null);
     if (complaint !== null) return { ok: false, message: `${nameOf(source)}: ${complaint}` };
-    return { ok: true, credentials: new Credentials(source, config) };
+    return { ok: true, credentials: new Credentials(source, config, program) };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     const remedy = source.kind === "kubeconfig"
@@ -48,25 +67,66 @@ export class Credentials {
   /** Of the API server: `https://10.96.0.1:443`. */
   readonly server: URL;
   readonly #source: CredentialSource;
+  readonly #program: CredentialProgram | null;
+  /** What it gave last; null before, and where the API server did not take it. */
+  #given: GivenCredential | null = null;
+  #round = 0;
+  #isRunning = false;
   #config: KubeConfig;
   #access: Promise<Access> | null = null;
   #readAt = 0;
   #agent: { readonly material: string; readonly agent: https.Agent } | null = null;
 
-  constructor(source: CredentialSource, config: KubeConfig) {
+  constructor(
+    source: CredentialSource,
+    config: KubeConfig,
+    program: CredentialProgram | null = null,
+  ) {
     this.#source = source;
     this.#config = config;
+    this.#program = program;
     this.server = new URL(config.getCurrentCluster()!.server);
+  }
+
+  /** How often the program has given a credential; for `invalidate`. */
+  get round(): number {
+    return this.#round;
+  }
+
+  /** Of the user, as it is now: in PEM, the leaf first; null for none, and for a file that cannot be read. */
+  get clientCertificate(): string | null {
+    if (this.#given?.pair != null) return this.#given.pair.certificate;
+    const user = this.#config.getCurrentUser();
+    if (user?.certData) return Buffer.from(user.certData, "base64").toString("utf8");
+    try {
+      return user?.certFile ? Deno.readTextFileSync(user.certFile) : null;
+    } catch {
+      return null;
+    }
+  }
+
+  /** Of the kubeconfig; null for a service account. */
+  get user(): string | null {
+    return this.#source.kind === "kubeconfig" ? this.#config.getCurrentUser()?.name ?? null : null;
   }
 
   /** Throws where a file that was there is gone or broken; the next call tries again. */
   current(): Promise<Access> {
-    if (this.#access === null || performance.now() - this.#readAt > FRESH) this.#read();
+    const isOver = (this.#given?.expiresAt ?? Infinity) <= Date.now();
+    if (this.#access === null || isOver || performance.now() - this.#readAt > FRESH) this.#read();
     return this.#access!;
   }
 
-  /** The server did not take what `current` gave: the files are read before the next call. */
-  invalidate(): void {
+  /**
+   * The server did not take what `current` gave: the files are read before the next call.
+   * @param round As it was before the call. A program that has given a credential since then is not run again:
+   *     many calls fail at once when one credential ends.
+   */
+  invalidate(round = this.#round): void {
+    if (this.#program !== null) {
+      if (round !== this.#round || this.#isRunning) return;
+      this.#given = null;
+    }
     this.#access = null;
   }
 
@@ -76,6 +136,8 @@ export class Credentials {
   }
 
   #read(): void {
+    // Whoever comes while the program runs gets what it gives.
+    if (this.#isRunning) return;
     this.#readAt = performance.now();
     const reading = this.#readFiles();
     this.#access = reading;
@@ -86,7 +148,9 @@ export class Credentials {
 
   async #readFiles(): Promise<Access> {
     // Anew from its files: the package keeps a token for a minute, whatever a 401 says.
-    this.#config = readConfig(this.#source);
+    const config = readConfig(this.#source);
+    if (this.#program !== null) useGiven(config, await this.#credentialOf(this.#program));
+    this.#config = config;
     const options: https.RequestOptions = {};
     await this.#config.applyToHTTPSOptions(options);
     const { ca, cert, key, servername, rejectUnauthorized, auth } = options;
@@ -103,6 +167,20 @@ export class Credentials {
     return { headers, agent: this.#agentFor(tls), tls };
   }
 
+  /** What the program gave, as long as it is good. */
+  async #credentialOf(program: CredentialProgram): Promise<GivenCredential> {
+    const { expiresAt = null } = this.#given ?? {};
+    if (this.#given !== null && (expiresAt ?? Infinity) > Date.now()) return this.#given;
+    this.#isRunning = true;
+    try {
+      this.#given = await program();
+      this.#round++;
+      return this.#given;
+    } finally {
+      this.#isRunning = false;
+    }
+  }
+
   /** The same agent, with its connections, as long as certificates stay as they are. */
   #agentFor(tls: https.AgentOptions): https.Agent {
     const material = JSON.stringify(Object.values(tls).map((value) => String(value ?? "")));
@@ -115,6 +193,9 @@ export class Credentials {
   }
 }
 
+/** The package's own provider of tokens from files. */
+const TOKEN_FILE = "tokenFile";
+
 function readConfig(source: CredentialSource): KubeConfig {
   const config = new KubeConfig();
   if (source.kind === "kubeconfig") {
@@ -123,6 +204,7 @@ function readConfig(source: CredentialSource): KubeConfig {
     config.loadFromString(JSON.stringify(kubeconfig));
     if (source.context !== null) config.setCurrentContext(source.context);
     useTokenFile(config, kubeconfig);
+    withoutUnusedExec(config);
     return config;
   }
   config.loadFromClusterAndUser(
@@ -135,7 +217,7 @@ function readConfig(source: CredentialSource): KubeConfig {
     {
       name: "service-account",
       authProvider: {
-        name: "tokenFile",
+        name: TOKEN_FILE,
         config: { tokenFile: join(source.folder, "token") },
       },
     },
@@ -156,13 +238,50 @@ function useTokenFile(config: KubeConfig, { users }: Kubeconfig): void {
     return {
       ...user,
       token: undefined,
-      authProvider: { name: "tokenFile", config: { tokenFile } },
+      authProvider: { name: TOKEN_FILE, config: { tokenFile } },
     };
   });
 }
 
-/** What cannot work with this controller's rights, and the remedy; null where nothing stands against it. */
-function complaintAbout(config: KubeConfig): string | null {
+/** As kubectl does: what stands in the file itself goes before what a program gives. */
+function withoutUnusedExec(config: KubeConfig): void {
+  config.users = config.users.map((user) =>
+    user.token || user.username || user.authProvider?.name === TOKEN_FILE
+      ? { ...user, exec: undefined }
+      : user
+  );
+}
+
+/** In place of the user's entry `exec`, which the package would run itself. */
+function useGiven(config: KubeConfig, { token, pair }: GivenCredential): void {
+  const name = config.getCurrentUser()?.name;
+  config.users = config.users.map((user) =>
+    user.name !== name ? user : {
+      ...user,
+      exec: undefined,
+      token: token ?? undefined,
+      ...(pair === null ? {} : {
+        certData: base64Of(pair.certificate),
+        keyData: base64Of(pair.key),
+      }),
+    }
+  );
+}
+
+function base64Of(text: string): string {
+  return Buffer.from(text, "utf8").toString("base64");
+}
+
+/** Providers that were a part of kubectl once, and what does their work now. */
+const PROVIDERS: Readonly<Record<string, string>> = {
+  gcp: "install gke-gcloud-auth-plugin, and write the kubeconfig anew by `gcloud container " +
+    "clusters get-credentials`",
+  azure: "install kubelogin, and convert the kubeconfig by `kubelogin convert-kubeconfig`",
+  oidc: "use the plugin kubelogin of kubectl (`kubectl oidc-login`), which an entry exec names",
+};
+
+/** What cannot work with this program's rights, and the remedy; null where nothing stands against it. */
+function complaintAbout(config: KubeConfig, hasProgram: boolean): string | null {
   const missing = missingEntry(config);
   if (missing !== null) return missing;
   const cluster = config.getCurrentCluster()!;
@@ -178,7 +297,16 @@ function complaintAbout(config: KubeConfig): string | null {
   if (cluster.proxyUrl) {
     return "it has a proxy-url, but Pingress connects to its API server only; remove it";
   }
-  if (user?.exec) {
+  const provider = user?.authProvider?.name;
+  if (provider !== undefined && provider !== TOKEN_FILE) {
+    const remedy = Object.hasOwn(PROVIDERS, provider)
+      ? PROVIDERS[provider]
+      : "use a token, a client certificate, or a program that an entry exec names";
+    return `its user has the auth-provider ${
+      JSON.stringify(provider)
+    }, and Pingress has none; ${remedy}`;
+  }
+  if (user?.exec && !hasProgram) {
     return "its user needs a program (exec), and Pingress starts none; use a token or a " +
       "client certificate, for example of `kubectl create token`";
   }
@@ -221,10 +349,4 @@ const MAX_SHOWN = 5;
 
 function quoted(name: string): string {
   return JSON.stringify(name);
-}
-
-function nameOf(source: CredentialSource): string {
-  return source.kind === "kubeconfig"
-    ? `kubeconfig ${filesOf(source).join(delimiter)}`
-    : `service account in ${source.folder}`;
 }

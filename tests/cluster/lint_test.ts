@@ -246,7 +246,7 @@ clusterTest("mistakes in kubeconfig and command line are one sentence each", asy
       [[`--kubeconfig=${await cluster.writeFile("[")}`, "--context=test"], /cannot be read/],
       [
         [`--kubeconfig=${await cluster.writeFile(JSON.stringify(program))}`, "--context=test"],
-        /its user needs a program \(exec\)/,
+        /the exec of its user has the apiVersion "v1", which is none of /,
       ],
       [
         [

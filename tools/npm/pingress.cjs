@@ -12,8 +12,11 @@ const path = require("node:path");
 const LIB = path.join(__dirname, "..", "lib");
 const { deno: OLDEST, flags: FLAGS } = require("../lib/start.json");
 
-/** Before the command: gives it the right to use all of the network. */
-const ALLOW_NET = "--allow-net";
+/**
+ * Before the command: gives it the right to use all of the network, or to start one program that a kubeconfig
+ * names (`--allow-run=PROGRAM`).
+ */
+const ALLOWED = /^--allow-(?:net$|run=[^,]+$)/;
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"];
 const UNUSABLE = 2;
 
@@ -26,15 +29,15 @@ async function main(args) {
       `pingress needs Deno ${OLDEST} or newer; install it, or npm's package deno beside this one`,
     );
   }
-  const mayNet = args[0] === ALLOW_NET;
-  const rest = mayNet ? args.slice(1) : args;
+  const isAllowed = ALLOWED.test(args[0] ?? "");
+  const rest = isAllowed ? args.slice(1) : args;
   run(deno, [
     "run",
     "--config",
     path.join(LIB, "deno.json"),
     "--cached-only",
     ...(Object.hasOwn(FLAGS, rest[0] ?? "") ? FLAGS[rest[0] ?? ""] : FLAGS[""]),
-    ...(mayNet ? [ALLOW_NET] : []),
+    ...(isAllowed ? [args[0]] : []),
     path.join(LIB, "cli-main.mjs"),
     ...rest,
   ]);

@@ -3,3 +3,5 @@
 export const START_WITH_NETWORK = "pingress --allow-net dev";
 
 export const WITHOUT_DENO = "";
+
+export const START_WITH_PROGRAM = "pingress --allow-run=PROGRAM …";

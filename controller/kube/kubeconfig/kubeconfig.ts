@@ -22,6 +22,9 @@ export interface Kubeconfig {
       readonly "client-certificate"?: string;
       readonly "client-key"?: string;
       readonly tokenFile?: string;
+      readonly token?: string;
+      readonly username?: string;
+      readonly exec?: unknown;
     }
   >[];
 }

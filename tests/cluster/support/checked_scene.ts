@@ -295,7 +295,7 @@ export class CheckedScene {
   }
 }
 
-/** `deno task pingress`, without a terminal. */
+/** `deno task pingress`, without a terminal or anything to read. */
 export async function runPingress(
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
@@ -304,12 +304,13 @@ export async function runPingress(
     args: [...await pingressCommand(), ...args],
     cwd: ROOT,
     env: { NO_COLOR: "1", ...environment },
+    stdin: "null",
   }).output();
   const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
   return { code, out: decode(stdout), err: decode(stderr) };
 }
 
-async function pingressCommand(): Promise<readonly string[]> {
+export async function pingressCommand(): Promise<readonly string[]> {
   const { tasks } = JSON.parse(await Deno.readTextFile(join(ROOT, "deno.json")));
   return tasks.pingress.command.split(" ").slice(1);
 }
@@ -320,11 +321,11 @@ export class WatchingCommand {
   readonly #child: Deno.ChildProcess;
   readonly #reading: Promise<void>;
 
-  constructor(args: readonly string[]) {
+  constructor(args: readonly string[], environment: Readonly<Record<string, string>> = {}) {
     this.#child = new Deno.Command(Deno.execPath(), {
       args: [...args],
       cwd: ROOT,
-      env: { NO_COLOR: "1" },
+      env: { NO_COLOR: "1", ...environment },
       stdin: "null",
       stdout: "piped",
       stderr: "inherit",

@@ -319,6 +319,7 @@ export class TestCluster extends ApiClient {
       `--cert-dir=${this.#folder}`,
       `--tls-cert-file=${join(this.#folder, "server.crt")}`,
       `--tls-private-key-file=${join(this.#folder, "server.key")}`,
+      `--client-ca-file=${this.caFile}`,
       `--token-auth-file=${join(this.#folder, "tokens.csv")}`,
       "--authorization-mode=RBAC",
       "--allow-privileged=true",
