@@ -7,7 +7,7 @@ import { isUnchanged, type ServedChanges, servedChanges } from "../cli/diff/rout
 import { formatProblems, type ProblemTextOptions } from "../cli/terminal/problem_text.ts";
 import type { Origin } from "../shared/snapshot/types.ts";
 import type { Manifests } from "./manifests/manifests.ts";
-import { gatewaySections, type Listeners, printableLines } from "./report.ts";
+import { fittedText, gatewaySections, type Listeners } from "./report.ts";
 import { type Served, stateOf } from "./serving.ts";
 import { count } from "./terminal_text.ts";
 
@@ -35,9 +35,9 @@ export function changeText(
     ? gatewaySections(after.plan, { ...listeners, sockets: after.sockets })
     : [];
   const sections = [
-    printableLines(text),
+    fittedText(text, options.columns),
     ...(added.length === 0 ? [] : [formatProblems(added, { ...options, about: "that are new" })]),
-    ...gateways.map(printableLines),
+    ...gateways.map((section) => fittedText(section, options.columns)),
   ];
   return sections.join("\n\n");
 }

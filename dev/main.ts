@@ -15,20 +15,21 @@ import { startAdmin } from "../shared/admin/server.ts";
 import { Lifecycle } from "../shared/lifecycle.ts";
 import { createLogger, standardOutput } from "../shared/log.ts";
 import type { ProblemTextOptions } from "../cli/terminal/problem_text.ts";
-import { styleOf } from "../cli/terminal/style.ts";
-import { changeText } from "./change_report.ts";
-import { lintSummary } from "./lint_summary.ts";
+import { styleOf, takesColours } from "../cli/terminal/style.ts";
+import type { Display } from "./display/display.ts";
+import { eventDisplay } from "./display/event_display.ts";
+import { textDisplay } from "./display/text_display.ts";
 import { MadeCertificates } from "./made_certificates.ts";
 import { unreadablePath } from "./manifests/folder.ts";
 import { placePorts } from "./listeners/port_offset.ts";
 import { parseDevOptions } from "./options.ts";
 import { adminPages } from "./pages/admin_pages.ts";
 import { errorPages } from "./pages/error_page.ts";
-import { connectable, formatListeners, formatReport, type Listeners } from "./report.ts";
-import { count, printable } from "./terminal_text.ts";
+import { connectable, type Listeners } from "./report.ts";
+import { printable } from "./terminal_text.ts";
 import { requestRights } from "./rights.ts";
 import { type Served, Serving } from "./serving.ts";
-import { tapOutput, withoutRequests } from "./tap.ts";
+import { withoutRequests } from "./tap.ts";
 import { startWatching } from "./watch.ts";
 
 /** Exchanges under way get this long after Ctrl-C, in ms: nobody waits longer at a terminal. */
@@ -36,12 +37,6 @@ const DRAIN_TIMEOUT = 2000;
 
 /** A signal sooner than this after the first, in ms, is the same one: `deno task` passes it on. */
 const SAME_SIGNAL = 500;
-
-/**
- * The last line comes so much later (ms) than the others: a reader that wanted only the first lines has
- * gone by then, and only writing shows it.
- */
-const READER_TIME = 1000;
 
 let firstSignal: number | null = null;
 
@@ -62,7 +57,15 @@ if (refusal !== null) fail(refusal);
 const output = standardOutput();
 // Nobody reads it any more, as after `| head`.
 output.closed.then(stop);
-const logger = createLogger({ level: options.logLevel, format: "text" });
+const display: Display = options.format === "json"
+  ? eventDisplay(output)
+  : textDisplay({ output, plan: options.plan, problemOptions });
+const logger = createLogger({
+  level: options.logLevel,
+  format: "text",
+  // Events are alone on standard output.
+  ...(options.format === "json" ? { write: writeError } : {}),
+});
 const log = options.tap ? withoutRequests(logger) : logger;
 const lifecycle = new Lifecycle();
 const certificates = await MadeCertificates.create(options.sslRedirect);
@@ -72,7 +75,7 @@ const serving = new Serving({
   ...options,
   log,
   output,
-  accessLog: options.tap ? tapOutput(print, replyReason) : null,
+  accessLog: options.tap ? display.tap(replyReason) : null,
   errorPage: errorPages({ served: () => current, adminUrl: () => adminUrl }),
 }, certificates);
 const stopped = new AbortController();
@@ -111,17 +114,7 @@ listeners.admin = admin.address;
 adminUrl = `http://${formatAddress(connectable(admin.address))}`;
 serving.proxy.protect(admin.address);
 lifecycle.enter("ready");
-print(
-  `Pingress serves ${options.paths.join(", ")} (${
-    count(first.manifests.refs.length, "object")
-  }) at ` +
-    `${formatListeners(listeners)}, readiness at http://${formatAddress(admin.address)}/readyz. ` +
-    "Ctrl-C ends it.\n",
-);
-if (offset > 0) print(`Ports that are taken are avoided by --port-offset ${offset}.\n`);
-report(first);
-
-setTimeout(() => print(`\nWatching ${options.paths.join(", ")} for changes.`), READER_TIME);
+display.started({ paths: options.paths, listeners, portOffset: offset }, first);
 
 Deno.addSignalListener("SIGINT", stop);
 if (Deno.build.os !== "windows") Deno.addSignalListener("SIGTERM", stop);
@@ -131,8 +124,7 @@ await watch.run(async (noticedAt) => {
     const before = current ?? first;
     current = await serving.update();
     const duration = performance.now() - noticedAt;
-    const text = changeText(before, current, listeners, duration, problemOptions());
-    if (text !== null) standardOutput().write(`${text}\n`);
+    display.changed(before, current, listeners, duration);
   } catch (error) {
     log.error("Cannot serve the change, still serving the previous configuration", { error });
   }
@@ -149,7 +141,7 @@ async function stop(): Promise<void> {
   await serving.proxy.drain({ delay: 0, timeout: DRAIN_TIMEOUT });
   await admin.close();
   lifecycle.enter("stopped");
-  print("\nStopped.");
+  display.stopped();
   await standardOutput().flush();
   Deno.exit(0);
 }
@@ -167,17 +159,11 @@ async function listen<T>(
   }
 }
 
-function report({ plan, manifests, sockets }: Served): void {
-  standardOutput().write(`${formatReport(plan, { ...listeners, sockets }, problemOptions())}\n`);
-  const summary = lintSummary(manifests, options.paths, options.plan, Date.now);
-  if (summary !== null) print(`\n${summary}`);
-}
-
 function problemOptions(): ProblemTextOptions {
   const isTerminal = Deno.stdout.isTerminal();
   return {
     columns: isTerminal ? Deno.consoleSize().columns : Infinity,
-    style: styleOf(isTerminal && !Deno.noColor),
+    style: styleOf(takesColours(isTerminal, (name) => Deno.env.get(name))),
     listsInfo: options.verbose,
     infoHint: "--verbose lists them",
   };
@@ -189,8 +175,8 @@ function replyReason(id: string): string | null {
   return action?.kind === "reply" ? action.reason : null;
 }
 
-function print(text: string): void {
-  standardOutput().write(`${text.split("\n").map(printable).join("\n")}\n`);
+function writeError(line: string): void {
+  Deno.stderr.writeSync(new TextEncoder().encode(line));
 }
 
 /** Ends a start that cannot succeed. */

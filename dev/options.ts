@@ -2,6 +2,7 @@
  * The command line of `deno task dev`. In: arguments. Out: typed options, a help text, or what is wrong.
  * `explain` and `diff` take the flags that decide what is served, so that they show what `dev` does.
  */
+import { OUTPUT_OPTION, withLongNames } from "../cli/output_option.ts";
 import type { PathOptions } from "../shared/path/canonical_path.ts";
 import {
   acceptCheck,
@@ -207,6 +208,10 @@ export const DEV_OPTIONS = defineOptions({
     help: "Adds N to the ports of --listen-http, --listen-https and --admin. auto uses the " +
       "smallest N from 0 on at which all of them are free, so that several can run at once.",
   },
+  output: {
+    ...OUTPUT_OPTION,
+    help: "Format of the output; -o for short. json prints an event a line.",
+  },
   tap: {
     type: "boolean",
     reason: "a browser sends many requests for a page",
@@ -239,6 +244,7 @@ export interface DevOptions {
   readonly pathOptions: PathOptions;
   readonly admin: Address;
   readonly portOffset: PortOffset;
+  readonly format: "text" | "json";
   readonly tap: boolean;
   readonly plan: PlanOptions;
   /** Whether problems that need nothing are listed. */
@@ -252,7 +258,7 @@ export type Parsed<T> =
 
 /** Never throws for what a user wrote. */
 export function parseDevOptions(args: readonly string[]): Parsed<DevOptions> {
-  const parsed = parseOptions(DEV_PROGRAM, DEV_OPTIONS, args);
+  const parsed = parseOptions(DEV_PROGRAM, DEV_OPTIONS, withLongNames(args));
   if (parsed.kind !== "ok") return parsed;
   const { options, positionals } = parsed;
   const plan = toPlanOptions(options);
@@ -268,6 +274,7 @@ export function parseDevOptions(args: readonly string[]): Parsed<DevOptions> {
       pathOptions: toPathOptions(options),
       admin: options.admin,
       portOffset: parsePortOffset(options.portOffset) ?? 0,
+      format: options.output,
       tap: options.tap,
       plan,
       verbose: options.verbose,

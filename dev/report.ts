@@ -4,6 +4,8 @@
  * none of it reaches the terminal as a control character.
  */
 import { formatProblems, type ProblemTextOptions } from "../cli/terminal/problem_text.ts";
+import { type Column, tableLines } from "../cli/terminal/table.ts";
+import { wrapLine } from "../cli/terminal/wrapped_lines.ts";
 import { upstreamsOf } from "../shared/snapshot/forward_action.ts";
 import { explain } from "../proxy/router/explain.ts";
 import type { SocketStates } from "../proxy/listen/listener_sockets.ts";
@@ -20,7 +22,7 @@ import { browserHint } from "./listeners/browser_urls.ts";
 import { certificateFor, isMadeHere } from "./made_certificates.ts";
 import { isProtected, replyText } from "./route_filters.ts";
 import type { Plan } from "./plan.ts";
-import { alignColumns, printable, quoteForShell, shortened } from "./terminal_text.ts";
+import { printable, quoteForShell, shortened } from "./terminal_text.ts";
 import { describeUpstream } from "./upstream_text.ts";
 
 /** Rows of the table that are shown; the rest is counted. */
@@ -66,7 +68,9 @@ export function formatReport(
   const sockets = localSockets(listeners);
   const gateways = formatGateways(plan, sockets);
   const hasTable = gateways.length === 0 || hasIngressRoutes(plan.snapshot);
-  const sections = [...(hasTable ? [formatTable(plan)] : []), ...gateways];
+  const { columns } = options;
+  const table = hasTable ? [formatTable(plan, columns)] : [];
+  const sections = [...gateways];
   const commands = [...curlLines(plan.snapshot, listeners), ...gatewayCurlLines(plan, sockets)];
   if (commands.length > 0) {
     sections.push(`Try it:\n${commands.map((one) => `  ${one}`).join("\n")}`);
@@ -79,8 +83,18 @@ export function formatReport(
   const hint = mapHint(plan);
   if (hint !== null) sections.push(hint);
   const unopened = socketProblems(plan, listeners.sockets);
-  return [...sections.map(printableLines), formatProblems([...plan.problems, ...unopened], options)]
-    .join("\n\n");
+  return [
+    ...table,
+    ...sections.map((section) => fittedText(section, columns)),
+    formatProblems([...plan.problems, ...unopened], options),
+  ].join("\n\n");
+}
+
+/** Sentences fit the width; indented lines, which are commands and rows, stay whole. */
+export function fittedText(text: string, columns: number): string {
+  return printableLines(text).split("\n")
+    .flatMap((line) => line.startsWith("  ") ? [line] : wrapLine(line, columns))
+    .join("\n");
 }
 
 /** Line breaks stay. */
@@ -132,12 +146,24 @@ function hasIngressRoutes({ routes, defaultAction }: Snapshot): boolean {
   return defaultAction !== null || routes.some(isOfIngress);
 }
 
-/** The table of what Ingresses say, with a header, one line for each route in the order of precedence. */
-export function formatTable(plan: Plan): string {
+/** What is cut, and left out, of a table that is wider than the terminal. */
+const TABLE: readonly Column[] = [
+  { title: "HOST", priority: 4, least: 8 },
+  { title: "PATH", priority: 3, least: 10 },
+  { title: "BACKEND", priority: 2, least: 12 },
+  { title: "TLS", priority: 0, least: null },
+  { title: "GOES TO", priority: 1, least: 12 },
+];
+
+/**
+ * The table of what Ingresses say, with a header, one line for each route in the order of precedence.
+ * @param columns Characters a line; Infinity where nothing is cut.
+ */
+export function formatTable(plan: Plan, columns = Infinity): string {
   const { defaultAction } = plan.snapshot;
   const routes = plan.snapshot.routes.filter(isOfIngress);
   if (routes.length === 0 && defaultAction === null) return "Nothing is served: no route was found";
-  const rows = [["HOST", "PATH", "BACKEND", "TLS", "GOES TO"]];
+  const rows: string[][] = [];
   for (const route of routes.slice(0, MAX_SHOWN)) {
     rows.push([
       route.host === "*" ? "(any other)" : route.host,
@@ -148,7 +174,8 @@ export function formatTable(plan: Plan): string {
   if (defaultAction !== null) {
     rows.push(["(anything else)", "", ...actionCells(plan, defaultAction, null)]);
   }
-  const lines = alignColumns(rows);
+  const cells = rows.map((row) => row.map((cell) => ({ text: printable(cell) })));
+  const lines = tableLines(TABLE, cells, columns, (title) => title);
   if (routes.length > MAX_SHOWN) lines.push(`… and ${routes.length - MAX_SHOWN} routes more`);
   return lines.join("\n");
 }

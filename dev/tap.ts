@@ -1,13 +1,13 @@
 /**
- * The access log of `deno task dev --tap`. In: lines of the proxy's access log, in JSON. Out: a line of text
- * for each request: when, method, host, path without query, status, how long, which backend, and why where
+ * The access log of `deno task dev --tap`. In: lines of the proxy's access log, in JSON. Out: an entry for
+ * each request, and a line of text for one: when, method, host, path without query, status, how long, which backend, and why where
  * the response is the proxy's own. Headers and queries, which may be secret, are not in it.
  */
 import { ERROR_KINDS, type ErrorCode } from "../shared/error_kinds.ts";
 import { LineOutput, type Logger } from "../shared/log.ts";
 
 /** What is shown of a line; see `ACCESS_LOG_FIELDS`. */
-interface AccessEntry {
+export interface AccessEntry {
   readonly time: string;
   readonly method?: string;
   readonly host?: string;
@@ -20,22 +20,21 @@ interface AccessEntry {
   readonly error?: ErrorCode;
 }
 
-/**
- * @param write Gets a line without its newline.
- * @param reasonOf Why a route responds itself, by its id; null where it does not.
- */
-export function tapOutput(
-  write: (line: string) => void,
-  reasonOf: (route: string) => string | null,
-): LineOutput {
+export interface Tap {
+  readonly request: (entry: AccessEntry) => void;
+  /** @param lines How many were dropped, as they came too fast. */
+  readonly dropped: (message: string, lines: number) => void;
+}
+
+export function tapOutput({ request, dropped }: Tap): LineOutput {
   const decoder = new TextDecoder();
   return new LineOutput({
     // Batches hold whole lines.
     write(bytes) {
       for (const line of decoder.decode(bytes).split("\n")) {
         const entry = line === "" ? null : JSON.parse(line);
-        if (entry?.log === "access") write(formatEntry(entry, reasonOf));
-        else if (entry !== null) write(`${entry.message}: ${entry.count}`);
+        if (entry?.log === "access") request(entry);
+        else if (entry !== null) dropped(entry.message, entry.count);
       }
       return Promise.resolve(bytes.length);
     },
@@ -52,7 +51,10 @@ export function withoutRequests(log: Logger): Logger {
   };
 }
 
-/** `21:30:23 GET app.example.com/api 200 3 ms → default/api:80 (127.0.0.1:3000)`. */
+/**
+ * `21:30:23 GET app.example.com/api 200 3 ms → default/api:80 (127.0.0.1:3000)`.
+ * @param reasonOf Why a route responds itself, by its id; null where it does not.
+ */
 export function formatEntry(
   entry: AccessEntry,
   reasonOf: (route: string) => string | null,

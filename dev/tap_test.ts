@@ -56,7 +56,10 @@ for (
 
 Deno.test("tap writes a line for each of a batch, and says how many were dropped", async () => {
   const lines: string[] = [];
-  const output = tapOutput((line) => lines.push(line), () => null);
+  const output = tapOutput({
+    request: (entry) => lines.push(formatEntry(entry, () => null)),
+    dropped: (message, count) => lines.push(`${message}: ${count}`),
+  });
   const entry = JSON.stringify({ ...BASE, log: "access", status: 200 });
   const dropped = JSON.stringify({ time: BASE.time, message: "log lines dropped", count: 3 });
   output.writeBatch(new TextEncoder().encode(`${entry}\n${dropped}\n${entry}\n`), 3);

@@ -4,6 +4,7 @@
  */
 import type { TSchema } from "typebox";
 import { CHECK_JSON } from "../cli/check/check_schema.ts";
+import { DEV_JSON } from "../cli/dev/dev_schema.ts";
 import { DIFF_JSON } from "../cli/diff/diff_schema.ts";
 import { EXPLAIN_JSON } from "../cli/explain/explanation_schema.ts";
 import { STATUS_JSON } from "../cli/status/status_schema.ts";
@@ -12,6 +13,7 @@ const DIALECT = "https://json-schema.org/draft/2020-12/schema";
 
 const SCHEMAS: Readonly<Record<string, TSchema>> = {
   check: CHECK_JSON,
+  dev: DEV_JSON,
   diff: DIFF_JSON,
   explain: EXPLAIN_JSON,
   status: STATUS_JSON,

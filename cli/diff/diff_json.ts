@@ -8,6 +8,9 @@ import type { Comparison } from "./comparison.ts";
 import type { CertificateChange, RouteChange } from "./route_changes.ts";
 import type { Side } from "./side.ts";
 
+/** Where things are written. */
+type Places = Pick<Side, "locate">;
+
 /** Fields are added, and none is removed or changes its meaning. */
 export function diffJson(
   { before, after, notes, changes, exposure: { lost, opened } }: Comparison,
@@ -49,7 +52,7 @@ function plainAnswer(answer: ProbedAnswer) {
   }
 }
 
-function routeChange(change: RouteChange, before: Side, after: Side) {
+export function routeChange(change: RouteChange, before: Places, after: Places) {
   return {
     kind: change.kind,
     before: change.kind === "added" ? null : plainRoute(change.before, before),
@@ -58,7 +61,7 @@ function routeChange(change: RouteChange, before: Side, after: Side) {
   };
 }
 
-function plainRoute({ id, host, match, action, origin }: Route, side: Side) {
+export function plainRoute({ id, host, match, action, origin }: Route, side: Places) {
   return {
     id,
     host,
@@ -69,7 +72,11 @@ function plainRoute({ id, host, match, action, origin }: Route, side: Side) {
   };
 }
 
-function certificateChange({ kind, before, after }: CertificateChange, was: Side, is: Side) {
+export function certificateChange(
+  { kind, before, after }: CertificateChange,
+  was: Places,
+  is: Places,
+) {
   const [one, side] = after === undefined ? [before!, was] : [after, is];
   return {
     kind,
@@ -79,11 +86,11 @@ function certificateChange({ kind, before, after }: CertificateChange, was: Side
   };
 }
 
-function plainOrigin({ kind, namespace, name, field }: Origin, { locate }: Side) {
-  const at = locate({ kind, namespace, name }, field);
+function plainOrigin({ kind, namespace, name, field }: Origin, places: Places) {
+  const at = places.locate({ kind, namespace, name }, field);
   return { kind, namespace, name, field, at };
 }
 
-function plainProblem({ problem, at, excerpt = null }: LocatedProblem) {
+export function plainProblem({ problem, at, excerpt = null }: LocatedProblem) {
   return { ...problem, at, excerpt };
 }

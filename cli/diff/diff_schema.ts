@@ -12,7 +12,7 @@ import {
   VERSION,
 } from "../json_parts.ts";
 
-const ROUTE = closed({
+export const ROUTE = closed({
   id: TEXT,
   host: TEXT,
   match: Type.Unsafe<Readonly<Record<string, unknown>>>(
@@ -22,6 +22,24 @@ const ROUTE = closed({
   reply: REPLY,
   origin: ORIGIN,
 });
+
+const KIND = Type.Enum(["added", "removed", "changed"]);
+
+export const ROUTE_CHANGE = closed({
+  kind: KIND,
+  before: nullable(ROUTE),
+  after: nullable(ROUTE),
+  aspects: TEXTS,
+});
+
+export const CERTIFICATE_CHANGE = closed({
+  kind: KIND,
+  origin: ORIGIN,
+  hostsBefore: TEXTS,
+  hostsAfter: TEXTS,
+});
+
+export const SETTING_CHANGE = closed({ kind: TEXT, name: TEXT });
 
 const ANSWER = Type.Union([
   closed({
@@ -52,18 +70,8 @@ export const DIFF_JSON = closed({
     }),
     { description: "Paths that forward what they rejected before: the exit code is 1." },
   ),
-  routes: Type.Array(closed({
-    kind: Type.Enum(["added", "removed", "changed"]),
-    before: nullable(ROUTE),
-    after: nullable(ROUTE),
-    aspects: TEXTS,
-  })),
-  certificates: Type.Array(closed({
-    kind: Type.Enum(["added", "removed", "changed"]),
-    origin: ORIGIN,
-    hostsBefore: TEXTS,
-    hostsAfter: TEXTS,
-  })),
-  settings: Type.Array(closed({ kind: TEXT, name: TEXT })),
+  routes: Type.Array(ROUTE_CHANGE),
+  certificates: Type.Array(CERTIFICATE_CHANGE),
+  settings: Type.Array(SETTING_CHANGE),
   problems: closed({ new: Type.Array(PROBLEM), mended: Type.Array(PROBLEM) }),
 }, "pingress diff -o json");

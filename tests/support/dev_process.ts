@@ -16,18 +16,22 @@ export const PATIENCE = 20_000;
 type Task = "dev" | "explain" | "lint" | "pingress";
 
 /** The task's command line, run by the same Deno as this test. */
-function taskArguments(task: Task): string[] {
+export function taskArguments(task: Task): string[] {
   const config = JSON.parse(Deno.readTextFileSync(join(ROOT, "deno.json")));
   const [program, ...args] = config.tasks[task].command.split(" ");
   assert.equal(program, "deno");
   return args;
 }
 
-export function spawn(task: Task, args: readonly string[]): Deno.ChildProcess {
+export function spawn(
+  task: Task,
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Deno.ChildProcess {
   return new Deno.Command(Deno.execPath(), {
     args: [...taskArguments(task), ...args],
     cwd: ROOT,
-    env: { NO_COLOR: "1" },
+    env: { NO_COLOR: "1", ...environment },
     stdin: "null",
     stdout: "piped",
     stderr: "piped",

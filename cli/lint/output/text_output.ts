@@ -4,6 +4,7 @@ import { formatPosition, type Position } from "../../../dev/manifests/position.t
 import { printable } from "../../../dev/terminal_text.ts";
 import type { Severity } from "../../../shared/problem.ts";
 import { entryLines, PLAIN, type Surface } from "../../terminal/problem_text.ts";
+import { wrapLine } from "../../terminal/wrapped_lines.ts";
 import {
   type Finding,
   type InputProblem,
@@ -35,13 +36,19 @@ export function textOutput(result: LintResult, terminal: LintTerminal = NO_TERMI
     ...section("The installation of ingress-nginx", cluster.flatMap(linesOf)),
     ...[...ingresses, ...gatewayApi].map(({ verdict, name, at, findings }) =>
       [
-        `${verdict.padEnd(7)}  ${printable(name)}${at === null ? "" : `  ${formatPosition(at)}`}`,
+        ...wrapLine(
+          `${verdict.padEnd(7)}  ${printable(name)}${at === null ? "" : `  ${formatPosition(at)}`}`,
+          terminal.columns,
+        ),
         ...findings.flatMap(linesOf),
       ].join("\n")
     ),
     ...section("Not checked", notChecked.flatMap((one) => problemLines(one, "info", terminal))),
-    ...section("For all Ingresses, and in no verdict", always.map((text) => `  ${text}`)),
-    totalsText(result),
+    ...section(
+      "For all Ingresses, and in no verdict",
+      always.flatMap((text) => wrapLine(`  ${text}`, terminal.columns)),
+    ),
+    wrapLine(totalsText(result), terminal.columns).join("\n"),
   ];
   return `${sections.join("\n\n")}\n`;
 }
@@ -64,8 +71,8 @@ function findingLines(
       texts: difference === null ? [effect] : [effect, difference],
       remedy,
     }, terminal),
-    ...(lines ?? []).map(({ line, directive, remedy }) =>
-      `    line ${line} of the snippet, ${directive}: ${remedy}`
+    ...(lines ?? []).flatMap(({ line, directive, remedy }) =>
+      wrapLine(`    line ${line} of the snippet, ${directive}: ${remedy}`, terminal.columns)
     ),
   ];
 }
