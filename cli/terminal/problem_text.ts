@@ -60,6 +60,7 @@ function coloured(severity: Severity, text: string, { style }: Surface): string 
   return style[COLOURS[severity]](text);
 }
 
+/** The place of what is neither in a file nor about an object. */
 const WHERE_NO_FILE = "(command line)";
 
 /** All of them, worst first; equal ones of one object once, with all their places. */
@@ -182,8 +183,10 @@ function entryOf(equal: readonly LocatedProblem[], isShared: boolean): Entry {
     code: reason,
     places: equal.map(({ problem: { object, field }, at, excerpt }) => ({
       text: [
-        at === null ? WHERE_NO_FILE : formatPosition(at),
-        ...(isShared && object !== null ? [formatObject(object)] : []),
+        ...(at === null ? [] : [formatPosition(at)]),
+        // In a cluster an object is the place.
+        ...(object !== null && (isShared || at === null) ? [formatObject(object)] : []),
+        ...(object === null && at === null ? [WHERE_NO_FILE] : []),
         ...(field === "" ? [] : [field]),
       ].join("  "),
       excerpt: excerpt ?? null,

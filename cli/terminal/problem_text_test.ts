@@ -77,6 +77,32 @@ Deno.test("one message about many objects is printed once, with all their places
   assert.equal(lines.filter((line) => /150 times: annotation/.test(line)).length, 1);
 });
 
+Deno.test("a problem of a cluster has its object as its place", () => {
+  const problem = (name: string | null) => ({
+    problem: {
+      object: name === null ? null : { kind: "Ingress", namespace: "shop", name },
+      field: "spec.rules[0]",
+      reason: "ServiceNotFound",
+      message: "there is no Service web",
+      remedy: "Create it",
+      severity: "error" as const,
+    },
+    at: null,
+  });
+  const places = (names: readonly (string | null)[]) =>
+    formatProblems(names.map(problem), PLAIN).match(/^.*spec\.rules\[0\]$/gm);
+  assert.deepEqual(places(["web"]), [
+    "  error  ServiceNotFound  Ingress shop/web  spec.rules[0]",
+  ]);
+  assert.deepEqual(places(["a", "b", "c", "d"]), [
+    "  error  ServiceNotFound  Ingress shop/a  spec.rules[0]",
+    "    Ingress shop/b  spec.rules[0]",
+    "    Ingress shop/c  spec.rules[0]",
+    "    Ingress shop/d  spec.rules[0]",
+  ]);
+  assert.deepEqual(places([null]), ["  error  ServiceNotFound  (command line)  spec.rules[0]"]);
+});
+
 Deno.test("problems with nothing to do are counted, and listed on request", () => {
   const problems = problemsOf("apiVersion: apps/v1\nkind: Deployment\nmetadata: { name: a }\n");
   assert.equal(
