@@ -7,6 +7,7 @@
  */
 import { basename, dirname, join } from "node:path";
 import { isManifestFile, MAX_FILE_BYTES, MAX_FILES } from "../../dev/manifests/folder.ts";
+import { onEndSignals } from "../end_signals.ts";
 
 export type TreeReading =
   | { readonly ok: true; readonly files: readonly TreeFile[] }
@@ -149,7 +150,14 @@ async function run(
   | { readonly ok: true; readonly bytes: Uint8Array }
   | { readonly ok: false; readonly message: string }
 > {
-  let child: Deno.ChildProcess;
+  let child: Deno.ChildProcess | null = null;
+  const forgetSignals = onEndSignals((code) => {
+    try {
+      child?.kill("SIGKILL");
+    } finally {
+      Deno.exit(code);
+    }
+  });
   try {
     child = new Deno.Command("git", {
       args: [...args],
@@ -160,9 +168,11 @@ async function run(
       stderr: "piped",
     }).spawn();
   } catch (error) {
+    forgetSignals();
     return { ok: false, message: reasonOf(error) };
   }
-  const [result] = await Promise.all([child.output(), input === null ? null : write(child, input)]);
+  const [result] = await Promise.all([child.output(), input === null ? null : write(child, input)])
+    .finally(forgetSignals);
   if (result.success) return { ok: true, bytes: result.stdout };
   const [line = ""] = new TextDecoder().decode(result.stderr).split("\n");
   return { ok: false, message: line.replace(/^fatal: /, "").trim() };

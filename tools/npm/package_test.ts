@@ -4,6 +4,7 @@ import { request } from "node:http";
 import { dirname, join } from "node:path";
 import { get, Output } from "../../tests/support/dev_process.ts";
 import { refusingPort } from "../../tests/support/backend.ts";
+import { interrupt, isGone } from "../../tests/support/interrupted.ts";
 import { VERSION } from "../../shared/version.ts";
 import { runCommand } from "../command.ts";
 import { DENO_PACKAGE } from "./package_json.ts";
@@ -129,6 +130,69 @@ packageTest(
     const { code } = await child.status;
     assert.equal(code, 0, await errors.all());
     assert.match(await output.all(), /Stopped\./);
+  },
+);
+
+packageTest(
+  "Ctrl-C ends it and its command, and it ends as that did",
+  async ({ folder, bin, env }) => {
+    using silent = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    const kubeconfig = join(folder, "silent");
+    await Deno.writeTextFile(kubeconfig, kubeconfigOf(`https://127.0.0.1:${silent.addr.port}`));
+    const child = new Deno.Command("node", {
+      args: [bin, "status", "--context=a", `--kubeconfig=${kubeconfig}`],
+      cwd: folder,
+      env,
+      stdout: "piped",
+      stderr: "piped",
+    }).spawn();
+    const held: Deno.Conn[] = [];
+    let command = 0;
+    const { code, signal, out } = await interrupt({
+      process: child,
+      isThere: async () => {
+        held.push(await silent.accept());
+        const { pid } = child;
+        command = Number(Deno.readTextFileSync(`/proc/${pid}/task/${pid}/children`).trim());
+      },
+    });
+    for (const connection of held) connection.close();
+    assert.deepEqual({ code, signal, out }, { code: 130, signal: "SIGINT", out: "" });
+    assert.ok(command > 0);
+    await isGone(command);
+  },
+);
+
+packageTest(
+  "--allow-run=PROGRAM lets a command start a program that Pingress does not know",
+  async ({ folder, bin, env }) => {
+    const login = join(folder, "some-login");
+    await Deno.writeTextFile(login, "#!/bin/sh\nexit 7\n", { mode: 0o755 });
+    const kubeconfig = join(folder, "with-login");
+    const config = JSON.parse(kubeconfigOf(`https://127.0.0.1:${refusingPort()}`));
+    config.users[0].user = {
+      exec: {
+        apiVersion: "client.authentication.k8s.io/v1",
+        command: login,
+        interactiveMode: "Never",
+      },
+    };
+    config["current-context"] = "a";
+    await Deno.writeTextFile(kubeconfig, JSON.stringify(config));
+    const args = ["status", `--kubeconfig=${kubeconfig}`];
+    for (
+      const [flags, expected] of [
+        [[], `pingress --allow-run=${login} …`],
+        [[`--allow-run=${login}`], "ended with exit code 7"],
+      ] as const
+    ) {
+      const { code, stderr } = await runCommand("node", [bin, ...flags, ...args], {
+        cwd: folder,
+        env,
+      });
+      assert.equal(code, 2);
+      assert.ok(stderr.includes(expected), stderr);
+    }
   },
 );
 
