@@ -9,6 +9,7 @@ import {
   type Address,
   describeListenError,
   formatAddress,
+  isPortPrivileged,
   isPortTaken,
 } from "../shared/net/address.ts";
 import { startAdmin } from "../shared/admin/server.ts";
@@ -154,7 +155,8 @@ async function listen<T>(
   try {
     return await start();
   } catch (error) {
-    const remedy = isPortTaken(error) ? ", or add --port-offset auto" : "";
+    const offset = isPortTaken(error) ? "auto" : isPortPrivileged(error, address) ? "8000" : null;
+    const remedy = offset === null ? "" : `, or add --port-offset ${offset}`;
     fail(`${describeListenError(error, address, flag)}${remedy}`);
   }
 }

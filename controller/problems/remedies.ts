@@ -66,7 +66,8 @@ export const REMEDIES: Readonly<Record<string, string>> = {
   EndpointInvalid: "Write an IPv4 or IPv6 address; names need a Service of type ExternalName.",
   EndpointNotAllowed: "Use the address of a pod, or of a machine that is no node.",
   ExternalNameNotAllowed:
-    "Use another type of Service, or start the controller with --allow-external-name.",
+    "Use a Service with a selector or EndpointSlices, or start the controller with " +
+    "--allow-external-name.",
   ExternalNameInvalid:
     "Write a DNS name such as api.example.com; for addresses, write an EndpointSlice.",
   BalanceUnknown: "Write a load balancing policy that docs/annotations.md lists.",

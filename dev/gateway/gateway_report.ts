@@ -256,7 +256,7 @@ export function socketProblems(
         ...{ object, field },
         reason: "PortUnavailable",
         message: `not served here, as port ${listener.socket} cannot be opened: ${obstacle.reason}`,
-        remedy: "Start with another --listen-range",
+        remedy: "Start with a --listen-range of free ports from 1024 on",
         severity: "error",
       },
     }];

@@ -24,6 +24,14 @@ const BROKEN: ReadonlySet<string> = new Set([
 /** Warnings of the controller about what others do, or what is not done for them. */
 const NEEDLESS: ReadonlySet<string> = new Set(["HostClaimedByOthers", "RedirectSkipped"]);
 
+const ALLOW_EXTERNAL_NAME =
+  `Use a Service with a selector or EndpointSlices, or start with ${START_WITH_NETWORK} ` +
+  `--allow-external-name${WITHOUT_DENO}`;
+
+/** Of ports for listeners of Gateways. */
+const CONTROLLER_RANGE = "start the controller with a larger range";
+const DEV_RANGE = "start with a larger --listen-range";
+
 /** What `translate` says of a cluster is otherwise here. */
 export function inWordsOfDev(problems: readonly Problem[], manifests: Manifests): Problem[] {
   const known = new KnownObjects(manifests);
@@ -35,8 +43,7 @@ function inWords(problem: Problem, known: KnownObjects): Problem {
     case "ExternalNameNotAllowed":
       return {
         ...problem,
-        remedy: `Use another type of Service, or start with ${START_WITH_NETWORK} ` +
-          `--allow-external-name${WITHOUT_DENO}`,
+        remedy: ALLOW_EXTERNAL_NAME,
       };
     case "HostNotOwned":
       return {
@@ -44,10 +51,13 @@ function inWords(problem: Problem, known: KnownObjects): Problem {
         remedy: `${problem.remedy}, or start with --host-ownership=shared, as ingress-nginx does`,
       };
     case "BackendNotFound":
-      return {
-        ...problem,
-        remedy: remedyOf("Service", named(problem), known) ?? problem.remedy,
-      };
+      // The condition of a route has one reason for all that leads to no backend.
+      return problem.remedy.endsWith(" --allow-external-name")
+        ? { ...problem, remedy: ALLOW_EXTERNAL_NAME }
+        : {
+          ...problem,
+          remedy: remedyOf("Service", named(problem), known) ?? problem.remedy,
+        };
     case "InvalidCertificateRef":
       return {
         ...problem,
@@ -55,6 +65,8 @@ function inWords(problem: Problem, known: KnownObjects): Problem {
           remedyOf("Secret", named(problem), known) ?? problem.remedy
         }; until then clients are shown a certificate that this program generates`,
       };
+    case "PortUnavailable":
+      return { ...problem, remedy: problem.remedy.replace(CONTROLLER_RANGE, DEV_RANGE) };
     case "SecretNotFound":
       return missingSecret(problem, known);
     case "SecretInvalid":

@@ -7,7 +7,7 @@
  * emptied, its port closed, and its connections are drained. Named again before, it stays. What the
  * system refuses is tried again, and keeps no configuration from being applied.
  */
-import { describeListenError, formatAddress } from "../../shared/net/address.ts";
+import { describeListenError, formatAddress, isAddressMissing } from "../../shared/net/address.ts";
 import type { ListenRange } from "../../shared/net/port_range.ts";
 import type { Logger } from "../../shared/log.ts";
 import type { Listener as ListenerSpec } from "../../shared/snapshot/types.ts";
@@ -373,6 +373,7 @@ function reasonOf(
   error: unknown,
   address: { readonly hostname: string; readonly port: number },
 ): string {
+  if (isAddressMissing(error)) return "this machine does not have the address";
   const flag = "--listen-range";
   const prefix = `Cannot listen on ${formatAddress(address)} (${flag}): `;
   return describeListenError(error, address, flag).slice(prefix.length);

@@ -52,6 +52,17 @@ export function isPortTaken(error: unknown): boolean {
   return error instanceof Deno.errors.AddrInUse || codeOf(error) === "EADDRINUSE";
 }
 
+/** Whether listening failed since the machine does not have the address. */
+export function isAddressMissing(error: unknown): boolean {
+  return error instanceof Deno.errors.AddrNotAvailable || codeOf(error) === "EADDRNOTAVAIL";
+}
+
+/** Whether listening failed since only some users may have the port. */
+export function isPortPrivileged(error: unknown, { port }: Address): boolean {
+  return port < 1024 &&
+    (error instanceof Deno.errors.PermissionDenied || codeOf(error) === "EACCES");
+}
+
 function codeOf(error: unknown): unknown {
   return error instanceof Error && "code" in error ? error.code : undefined;
 }
@@ -59,7 +70,6 @@ function codeOf(error: unknown): unknown {
 /** One line for people: what could not be listened on, why, and what to do about it. */
 export function describeListenError(error: unknown, address: Address, flag: string): string {
   const what = `Cannot listen on ${formatAddress(address)} (${flag})`;
-  const code = codeOf(error);
   if (isPortTaken(error)) {
     return `${what}: another program has the port; stop it, or change ${flag}`;
   }
@@ -67,13 +77,13 @@ export function describeListenError(error: unknown, address: Address, flag: stri
     return `${what}: Deno was started without the permission to; ` +
       `add --allow-net=${formatAddress(address)}`;
   }
-  if (error instanceof Deno.errors.PermissionDenied || code === "EACCES") {
-    return address.port < 1024
+  if (error instanceof Deno.errors.PermissionDenied || codeOf(error) === "EACCES") {
+    return isPortPrivileged(error, address)
       ? `${what}: a port below 1024 needs the right to it (NET_BIND_SERVICE); ` +
         `give ${flag} a port from 1024 on`
       : `${what}: the system does not allow it`;
   }
-  if (error instanceof Deno.errors.AddrNotAvailable || code === "EADDRNOTAVAIL") {
+  if (isAddressMissing(error)) {
     return `${what}: this machine does not have the address; give ${flag} one that it has`;
   }
   return `${what}: ${error instanceof Error ? error.message : String(error)}`;

@@ -103,14 +103,17 @@ function conditionProblems(
 function problemOf(
   object: ObjectRef,
   field: string,
-  { type, reason: written, message, absent }: Condition,
+  { type, reason: written, message, absent, ofClass }: Condition,
 ): ConditionProblem {
   // One that is True says in its message alone what is not served.
   const reason = written === type ? "UnsupportedValue" : written;
-  const { text, remedy } = splitMessage(message);
+  const { text, remedy } = ofClass === undefined ? splitMessage(message) : {
+    text: `GatewayClass ${ofClass} is not accepted`,
+    remedy: `Correct GatewayClass ${ofClass}, whose problem says why`,
+  };
   return {
     object,
-    field: fieldIn(text) ?? field,
+    field: ofClass === undefined ? fieldIn(text) ?? field : "spec.gatewayClassName",
     reason,
     message: / is \S+ \S+$/.test(text) ? text + (FAULTS[reason] ?? "") : text,
     remedy: remedy ?? REMEDIES[reason] ?? "Correct this field",
@@ -148,7 +151,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
 const DROPPED = /^Dropped Rule: /;
 
 /** How the sentence of a message begins that says what to do. */
-const IMPERATIVE = /^(?:Add|Change|Create|Delete|Remove|Rename|Start|Use|Write) /;
+const IMPERATIVE = /^(?:Add|Change|Create|Delete|Remove|Rename|Split|Start|Use|Write) /;
 
 /** A condition's message as what is wrong and what to do, both without a full stop. */
 function splitMessage(

@@ -134,6 +134,11 @@ export class BackendResolver {
     if (found !== undefined) reportFinding(backend, found.finding, report);
   }
 
+  /** The same as text; null where nothing keeps it from requests. */
+  faultOf(backend: ServiceBackend): Pick<Fault, "message" | "remedy"> | null {
+    return this.#found.byId.get(backend.id)?.finding.fault ?? null;
+  }
+
   /** Null where it is not needed, or has no endpoints itself. */
   #resolveFallback(
     backend: ServiceBackend,

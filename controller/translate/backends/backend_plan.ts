@@ -129,7 +129,8 @@ function planExternal(
     return missing("name", {
       reason: "ExternalNameNotAllowed",
       message: `Service ${service} is of type ExternalName, which is not allowed here`,
-      remedy: "Use another type of Service, or start with --allow-external-name",
+      remedy: "Use a Service with a selector or EndpointSlices, or start the controller with " +
+        "--allow-external-name",
     });
   }
   const name = typeof written === "string" ? written.toLowerCase().replace(/\.$/, "") : "";

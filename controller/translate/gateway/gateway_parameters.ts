@@ -126,12 +126,15 @@ export class GatewayParameters {
       const { type, reason, message, absent } = ofClass.condition;
       return {
         ok: false,
-        condition: falseCondition(
-          type,
-          reason,
-          `GatewayClass ${className} is not accepted: ${message}`,
-          absent,
-        ),
+        condition: {
+          ...falseCondition(
+            type,
+            reason,
+            `GatewayClass ${className} is not accepted: ${message}`,
+            absent,
+          ),
+          ofClass: className,
+        },
       };
     }
     const own = readParameters(

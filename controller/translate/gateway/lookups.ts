@@ -8,7 +8,7 @@ import { asObject, fieldOf } from "../../base/json.ts";
 import type { BackendResolver, FoundBackends } from "../backends/backend.ts";
 import type { ServiceModel } from "../backends/service.ts";
 import type { CertificateSources, SecretModel } from "../certificates/certificate_source.ts";
-import { upstreamId } from "../model/backend_ref.ts";
+import { type ServiceBackend, upstreamId } from "../model/backend_ref.ts";
 import type { NamespaceLabels } from "./attachment.ts";
 import type { ServicePorts, ServiceUpstreams } from "./objects/backend_ref.ts";
 import type { TlsSecrets } from "./certificate_refs.ts";
@@ -16,8 +16,13 @@ import type { TlsSecrets } from "./certificate_refs.ts";
 /** @param services By `namespace/name`. */
 export function servicePorts(services: ReadonlyMap<string, ServiceModel>): ServicePorts {
   return {
-    portsOf: (namespace, name) =>
-      services.get(keyOf({ namespace, name }))?.ports.map(({ port }) => port) ?? null,
+    portsOf: (namespace, name) => {
+      const service = services.get(keyOf({ namespace, name }));
+      if (service === undefined) return null;
+      const ports = service.ports.map(({ port }) => port);
+      const isName = fieldOf(fieldOf(service.object, "spec"), "type") === "ExternalName";
+      return isName && ports.length === 0 ? "any" : ports;
+    },
   };
 }
 
@@ -75,16 +80,22 @@ export class UsedUpstreams implements ServiceUpstreams {
 
   faultOf(namespace: string, name: string, port: number): string | null {
     const id = upstreamId(namespace, name, port);
-    const { action } = this.#backends.resolve({
-      kind: "service",
+    const backend = {
+      kind: "service" as const,
       ...{ namespace, name, port, id, wish: null },
       nameField: "",
       portField: "spec.ports",
-    }, null);
-    const fault = action.kind === "reply" ? action.reason : null;
+    };
+    const { action } = this.#backends.resolve(backend, null);
+    const fault = action.kind === "reply" ? this.#faultText(backend, action.reason) : null;
     this.#counts.set(id, (this.#counts.get(id) ?? 0) + 1);
     this.#asked.set(id, { args: [namespace, name, port], fault });
     return fault;
+  }
+
+  #faultText(backend: ServiceBackend, reason: string): string {
+    const fault = this.#backends.faultOf(backend);
+    return fault === null ? reason : `${fault.message}. ${fault.remedy}`;
   }
 
   /** Gives back what was asked for, if that resolver's findings are the ones of before. */

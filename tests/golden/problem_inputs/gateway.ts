@@ -1,6 +1,20 @@
 /** Mistakes with Gateway API. In: nothing. Out: a table. */
 import { type BrokenInput, changed, GATEWAY, ROUTE, SERVICE } from "./input.ts";
 
+/** Of a class whose ConfigMap is in no file. */
+const PARAMETERS = `apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata:
+  name: internal
+spec:
+  controllerName: pingress.io/gateway-controller
+  parametersRef:
+    group: ""
+    kind: ConfigMap
+    name: gone
+    namespace: pingress-system
+`;
+
 function ofGateway(name: string, from: string | RegExp, to: string): BrokenInput {
   return input(name, changed(GATEWAY, from, to), ROUTE);
 }
@@ -40,6 +54,24 @@ export const GATEWAY_API: readonly BrokenInput[] = [
     "- name: web\n          port",
     "- name: shop\n          port",
   ),
+  {
+    name: "a Service of type ExternalName",
+    files: {
+      "gateway.yaml": GATEWAY,
+      "route.yaml": ROUTE,
+      "svc.yaml": `${changed(SERVICE, /spec:[^]*$/, "spec:\n  type: ExternalName\n")}` +
+        "  externalName: api.example.com\n",
+    },
+  },
+  {
+    name: "parameters of a GatewayClass that do not exist",
+    files: {
+      "class.yaml": PARAMETERS,
+      "gateway.yaml": changed(GATEWAY, "Name: pingress", "Name: internal"),
+      "route.yaml": ROUTE,
+      "svc.yaml": SERVICE,
+    },
+  },
   ofRoute("a port that the Service does not have", "port: 80", "port: 81"),
   ofRoute("a misspelt field of a route", "backendRefs", "backendRef"),
   ofRoute("hostnames that are a text", "[app.example.com]", "app.example.com"),

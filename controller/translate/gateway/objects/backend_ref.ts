@@ -35,13 +35,13 @@ export interface ResolvedBackend {
 
 /** Lookup of Services. */
 export interface ServicePorts {
-  /** Null where there is no such Service. */
-  portsOf(namespace: string, name: string): readonly number[] | null;
+  /** Null where there is no such Service; `any` where a name stands for it, with the port that is asked for. */
+  portsOf(namespace: string, name: string): readonly number[] | "any" | null;
 }
 
 /** Lookup of upstreams. */
 export interface ServiceUpstreams {
-  /** Of a port that a Service has: why there is no upstream, as a clause; null where there is. */
+  /** Of a port that a Service has: why there is no upstream, and what to do; null where there is. */
   faultOf(namespace: string, name: string, port: number): string | null;
 }
 
@@ -106,7 +106,7 @@ function faultOf(
   if (ports === null) {
     return unresolved("BackendNotFound", `${field} is ${shown}, which does not exist.`);
   }
-  if (port === null || !ports.includes(port)) {
+  if (port === null || (ports !== "any" && !ports.includes(port))) {
     return unresolved(
       "BackendNotFound",
       `${field} is ${shown}, which has no port ${

@@ -11,6 +11,8 @@ export interface Condition {
   readonly message: string;
   /** The object that is named and does not exist, if that is what is wrong. It is not written. */
   readonly absent?: ObjectRef;
+  /** Name of the GatewayClass whose condition says the same, if that is what is wrong. It is not written. */
+  readonly ofClass?: string;
   /** Where several things are wrong, one for each; the message joins theirs. They are not written. */
   readonly each?: readonly Condition[];
 }
