@@ -63,9 +63,10 @@ export const BOUND_OPTIONS = defineOptions({
     min: 1024,
     reason: "1,000 endpoints, the maximum of an EndpointSlice, take less",
     help:
-      "Maximum size of an Ingress, Service, EndpointSlice or HTTPRoute, as JSON of the fields " +
-      "that are read. A larger Ingress or HTTPRoute is handled as with --max-ingress-paths; a " +
-      "larger Service has no ports, and a larger EndpointSlice no endpoints.",
+      "Maximum size of an Ingress, Service, EndpointSlice or object of Gateway API, as JSON of the " +
+      "fields that are read. A larger Ingress or HTTPRoute is handled as with " +
+      "--max-ingress-paths; a larger Service has no ports, a larger EndpointSlice no endpoints, a " +
+      "larger Gateway no listeners, and a larger ReferenceGrant permits nothing.",
   },
   maxNamespaceBytes: {
     type: "size",

@@ -12,7 +12,7 @@ import type { KubeObject } from "./types.ts";
 export interface ObjectBounds {
   /** Paths of one Ingress. */
   readonly ingressPaths: number;
-  /** Of one Ingress, Service, EndpointSlice or HTTPRoute, as JSON of the fields that are read. */
+  /** Of one object of a `BoundedKind`, as JSON of the fields that are read. */
   readonly objectBytes: number;
   /** Of all objects of one of these kinds in one namespace. */
   readonly namespaceBytes: number;
@@ -24,7 +24,16 @@ export const DEFAULT_OBJECT_BOUNDS: ObjectBounds = {
   namespaceBytes: 8 << 20,
 };
 
-export type BoundedKind = "Ingress" | "Service" | "EndpointSlice" | "HTTPRoute";
+/** Kinds that tenants write. */
+export type BoundedKind =
+  | "Ingress"
+  | "Service"
+  | "EndpointSlice"
+  | "HTTPRoute"
+  | "Gateway"
+  | "ListenerSet"
+  | "ReferenceGrant"
+  | "BackendTLSPolicy";
 
 /** Characters that a stub keeps of an annotation: enough to tell whether it protects something. */
 const ANNOTATION_LENGTH = 1024;
@@ -32,7 +41,7 @@ const ANNOTATION_LENGTH = 1024;
 /** Bytes of TLS entries that a stub keeps, so that their Secrets are read. */
 const TLS_BYTES = 16 << 10;
 
-/** Bytes of parents, and of hostnames, that a stub keeps of a route: more than its CRD lets through. */
+/** Bytes of parents, hostnames and targets that a stub keeps: more than CRDs let through. */
 const ATTACHMENT_BYTES = 32 << 10;
 
 /** A part of a bound that has to be free before objects are read again: else each change would do it. */
@@ -135,9 +144,10 @@ function stubOf<T extends KubeObject>(object: T, excess: Excess): T {
     name,
     typeof value === "string" ? value.slice(0, ANNOTATION_LENGTH) : value,
   ]);
-  const { ingressClassName, tls, type, parentRefs, hostnames } = (spec ?? {}) as Readonly<
+  const { ingressClassName, gatewayClassName, tls, type, ...others } = (spec ?? {}) as Readonly<
     Record<string, unknown>
   >;
+  const { parentRef, parentRefs, hostnames, targetRefs } = others;
   const stub = {
     metadata: {
       ...object.metadata,
@@ -146,9 +156,13 @@ function stubOf<T extends KubeObject>(object: T, excess: Excess): T {
     ...(spec === undefined ? {} : {
       spec: {
         ...(ingressClassName === undefined ? {} : { ingressClassName }),
+        ...(gatewayClassName === undefined ? {} : { gatewayClassName }),
         ...within({ tls }, TLS_BYTES),
         ...(type === undefined ? {} : { type }),
+        ...within({ parentRef }, ATTACHMENT_BYTES),
         ...within({ parentRefs }, ATTACHMENT_BYTES),
+        // Services that are not spoken to in plain text.
+        ...within({ targetRefs }, ATTACHMENT_BYTES),
         ...within({ hostnames }, ATTACHMENT_BYTES),
       },
     }),

@@ -16,6 +16,10 @@ const REDUCE = {
   Service: reduceService,
   EndpointSlice: reduceEndpointSlice,
   HTTPRoute: reduceGatewayObject,
+  Gateway: reduceGatewayObject,
+  ListenerSet: reduceGatewayObject,
+  ReferenceGrant: reduceGatewayObject,
+  BackendTLSPolicy: reduceGatewayObject,
 } as const;
 
 /** A kind, and how often there was room again. */
@@ -93,6 +97,10 @@ Deno.test("an object of any kind with too many bytes is stored as a small stub",
     HTTPRoute: {
       spec: { parentRefs: [{ name: "web" }], rules: [{ name: "x".repeat(5000) }] },
     },
+    Gateway: { spec: { gatewayClassName: "a", listeners: [{ name: "x".repeat(5000) }] } },
+    ListenerSet: { spec: { listeners: [{ name: "x".repeat(5000) }] } },
+    ReferenceGrant: { spec: { from: [{ namespace: "x".repeat(5000) }] } },
+    BackendTLSPolicy: { spec: { validation: { hostname: "x".repeat(5000) } } },
   };
   for (const [kind, fields] of Object.entries(objects)) {
     const { take } = ledgerOf(kind as BoundedKind);
@@ -120,6 +128,26 @@ Deno.test("an HTTPRoute with too many bytes keeps its parents, hosts and status"
   assert.deepEqual(stub.spec, kept);
   assert.deepEqual(stub.status, status);
 });
+
+/** What a stub keeps, so that nothing is opened, and its status can be written. */
+const KEPT_SPECS: Readonly<Partial<Record<BoundedKind, Readonly<Record<string, unknown>>>>> = {
+  Gateway: { gatewayClassName: "pingress" },
+  ListenerSet: { parentRef: { name: "web" } },
+  ReferenceGrant: {},
+  BackendTLSPolicy: { targetRefs: [{ group: "", kind: "Service", name: "api" }] },
+};
+
+for (const [kind, kept] of Object.entries(KEPT_SPECS)) {
+  Deno.test(`a ${kind} with too many bytes keeps of its spec ${Object.keys(kept).join(", ") || "nothing"}`, () => {
+    const { take } = ledgerOf(kind as BoundedKind);
+    const metadata = { name: "a", namespace: "crowd", generation: 3 };
+    const object = { metadata, spec: { ...kept, listeners: "x".repeat(5000), from: [{}] } };
+    const stub = take(object as unknown as KubeObject) as unknown as typeof object;
+    assert.deepEqual(excessOf(stub), { bound: "bytes", limit: 4096 });
+    assert.deepEqual(stub.spec, kept);
+    assert.equal(stub.metadata.generation, 3);
+  });
+}
 
 Deno.test("new and growing objects of a full namespace become stubs, existing ones stay", () => {
   const { take } = ledgerOf("Ingress");

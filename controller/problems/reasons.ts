@@ -166,7 +166,7 @@ const SECTIONS: readonly (readonly [title: string, rows: readonly Row[]])[] = [
     ],
     [
       "ObjectTooLarge",
-      ["EndpointSlice", "Ingress", "Service"],
+      ["BackendTLSPolicy", "EndpointSlice", "Ingress", "ReferenceGrant", "Service"],
       ERROR,
       "it exceeds a [limit](tenants.md#bounds) of the controller; the published configuration of an Ingress stays active, and paths that it protects more now return 503",
     ],

@@ -13,6 +13,7 @@ const OTHER_WORDS = new Set([
   ...["ImplementationSpecific", "ExternalIP", "InternalIP", "RollingUpdate", "RuntimeDefault"],
   ...["PreferDualStack", "ScheduleAnyway", "AlwaysAllow", "FallbackToLogsOnError", "PodTemplate"],
   ...["StringPrefix", "CapturingGroup", "CharacterClass", "CharacterClassRange", "CharacterSet"],
+  ...["BackendTLSPolicy", "ListenerSet", "ReferenceGrant"],
   ...["PodSecurity", "PodScheduled", "ReplicaFailure", "CrashLoopBackOff"],
 ]);
 

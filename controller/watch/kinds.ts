@@ -338,16 +338,22 @@ const TABLE = {
     isOptional: true,
   },
   gatewayClasses: gatewayKind(GATEWAY_CLASSES, "cluster", ["v1"]),
-  gateways: gatewayKind(GATEWAYS, "served", ["v1"]),
+  gateways: { ...gatewayKind(GATEWAYS, "served", ["v1"]), bounded: "Gateway" },
   httpRoutes: {
     ...gatewayKind(HTTP_ROUTES, "served", ["v1"]),
     bounded: "HTTPRoute",
     isUrgentWhenNew: true,
   },
-  referenceGrants: gatewayKind(REFERENCE_GRANTS, "served", ["v1", "v1beta1"]),
-  backendTlsPolicies: gatewayKind(BACKEND_TLS_POLICIES, "served", ["v1", "v1alpha3", "v1alpha2"]),
+  referenceGrants: {
+    ...gatewayKind(REFERENCE_GRANTS, "served", ["v1", "v1beta1"]),
+    bounded: "ReferenceGrant",
+  },
+  backendTlsPolicies: {
+    ...gatewayKind(BACKEND_TLS_POLICIES, "served", ["v1", "v1alpha3", "v1alpha2"]),
+    bounded: "BackendTLSPolicy",
+  },
   // Refused, and that is said in their status.
-  listenerSets: gatewayKind(LISTENER_SETS, "served", ["v1"]),
+  listenerSets: { ...gatewayKind(LISTENER_SETS, "served", ["v1"]), bounded: "ListenerSet" },
   gatewayServices: gatewayOutput(SERVICES, "Service"),
   gatewaySlices: gatewayOutput(ENDPOINT_SLICES, "EndpointSlice"),
   proxyDaemonSet: workload("DaemonSet", ["workload", "events"]),

@@ -212,3 +212,55 @@ Deno.test("routes of HTTPRoutes that have not changed are the very same when oth
   };
   assertAsAnew(translateWith(translator, renamed), renamed);
 });
+
+const EXCESS = { excess: { bound: "bytes", limit: 4096 } };
+
+Deno.test("a Gateway of which only a stub is kept is not served, and others are", () => {
+  const stub = {
+    metadata: { name: "huge", namespace: "flood" },
+    spec: { gatewayClassName: "pingress" },
+    ...EXCESS,
+  };
+  const resources = { ...BASE, gateways: [...BASE.gateways!, stub] };
+  const { snapshot, gateway } = translateWith(new Translator(), resources);
+  assert.deepEqual(snapshot, translateWith(new Translator(), BASE).snapshot);
+  const { conditions: [accepted], address, ports } = gateway!.gateways.find(({ identity }) =>
+    identity.ref.name === "huge"
+  )!;
+  assert.deepEqual({ ...accepted, address, ports }, {
+    ...{ type: "Accepted", status: "False", reason: "ObjectTooLarge", address: "own", ports: [] },
+    message: "it has more than 4096 bytes, so it is not served. Split it into objects of at most " +
+      "4096 bytes, or raise --max-object-bytes of the controller.",
+  });
+});
+
+Deno.test("a ReferenceGrant of which only a stub is kept permits nothing, and a BackendTLSPolicy protects", () => {
+  const grant = { metadata: { name: "grant", namespace: "data" }, spec: {}, ...EXCESS };
+  const policy = {
+    metadata: { name: "tls", namespace: "shop" },
+    spec: { targetRefs: [{ group: "", kind: "Service", name: "a" }] },
+    ...EXCESS,
+  };
+  const to = routeTo("b");
+  const [rule] = to.spec.rules;
+  const backendRefs = [{ name: "b", namespace: "data", port: 80 }];
+  const foreign = { ...to, spec: { ...to.spec, rules: [{ ...rule, backendRefs }] } };
+  const resources = {
+    ...BASE,
+    services: [...BASE.services, { ...serviceOf("b"), metadata: { name: "b", namespace: "data" } }],
+    httpRoutes: [routeTo("a"), foreign],
+    referenceGrants: [grant],
+    backendTlsPolicies: [policy],
+  };
+  const { gateway, problems } = translateWith(new Translator(), resources);
+  const reasons = gateway!.routes.map(({ parents: [{ conditions }] }) =>
+    conditions.find(({ type }) => type === "ResolvedRefs")?.reason
+  );
+  assert.deepEqual(reasons, ["ResolvedRefs", "RefNotPermitted"]);
+  assert.match(JSON.stringify(gateway!.routes[0]), /BackendTLSPolicy shop\/tls targets/);
+  assert.deepEqual(
+    problems.filter(({ reason }) => reason === "ObjectTooLarge").map(({ object }) => object?.kind)
+      .sort(),
+    ["BackendTLSPolicy", "ReferenceGrant"],
+  );
+});

@@ -1,6 +1,6 @@
 /**
- * Services and EndpointSlices of which only a stub was kept. In: those objects. Out: a problem for each
- * stub. That of an Ingress has its own, in `namespace_bounds.ts`.
+ * Objects of which only a stub was kept, and which have no condition of ours. In: those objects. Out: a problem
+ * for each stub. That of an Ingress has its own, in `namespace_bounds.ts`.
  */
 import { describeExcess, excessOf } from "../../kube/excess.ts";
 import type { Resources } from "../../kube/resources.ts";
@@ -11,28 +11,36 @@ import { type ObjectProblem, type ProblemList, recordProblems } from "../../base
 const CONSEQUENCES = {
   Service: "it has no ports for Ingresses",
   EndpointSlice: "its endpoints are left out",
+  ReferenceGrant: "it permits nothing",
+  BackendTLSPolicy: "the Services that it targets get no requests of HTTPRoutes",
 } as const;
 
-type Inputs = Pick<Resources, "services" | "endpointSlices">;
+type Inputs = Pick<
+  Resources,
+  "services" | "endpointSlices" | "referenceGrants" | "backendTlsPolicies"
+>;
+
+const NONE: readonly never[] = [];
 
 export class TooLargeReader {
-  readonly #last = new LastResult<Inputs, readonly ObjectProblem[]>();
+  readonly #last = new LastResult<readonly (readonly unknown[])[], readonly ObjectProblem[]>();
 
   /** The very same as before where the lists are. */
-  read({ services, endpointSlices }: Inputs): readonly ObjectProblem[] {
-    return this.#last.recall((before) =>
-      before.services === services && before.endpointSlices === endpointSlices
-    ) ?? this.#last.keep({ services, endpointSlices }, reportAll(services, endpointSlices));
+  read(inputs: Inputs): readonly ObjectProblem[] {
+    const { services, endpointSlices, referenceGrants, backendTlsPolicies } = inputs;
+    const lists = [services, endpointSlices, referenceGrants ?? NONE, backendTlsPolicies ?? NONE];
+    return this.#last.recall((before) => before.every((list, i) => list === lists[i])) ??
+      this.#last.keep(lists, reportAll(lists));
   }
 }
 
-function reportAll(
-  services: readonly unknown[],
-  endpointSlices: readonly unknown[],
-): readonly ObjectProblem[] {
+/** @param lists In the order of `CONSEQUENCES`. */
+function reportAll(lists: readonly (readonly unknown[])[]): readonly ObjectProblem[] {
+  const kinds = Object.keys(CONSEQUENCES) as (keyof typeof CONSEQUENCES)[];
   return recordProblems((problems) => {
-    for (const service of services) reportOne("Service", service, problems);
-    for (const slice of endpointSlices) reportOne("EndpointSlice", slice, problems);
+    for (const [i, list] of lists.entries()) {
+      for (const object of list) reportOne(kinds[i], object, problems);
+    }
   }).problems;
 }
 

@@ -6,6 +6,7 @@
  */
 import { asList, asText, fieldOf, isAbsent, quote } from "../../../base/json.ts";
 import { type Identity, readIdentity } from "../../../base/identity.ts";
+import { describeExcess, type Excess, excessOf } from "../../../kube/excess.ts";
 import { GATEWAYS } from "../../../kube/types.ts";
 import { type Condition, falseCondition } from "./condition.ts";
 import { generationOf } from "./generation.ts";
@@ -40,6 +41,7 @@ export function readGateway(object: unknown): GatewayModel | null {
   const className = fieldOf(spec, "gatewayClassName");
   if (identity === null || typeof className !== "string") return null;
   const { namespace } = identity.ref;
+  const excess = excessOf(object);
   const listeners = (asList(fieldOf(spec, "listeners")) ?? []).flatMap((listener, i) =>
     readListener(listener, `spec.listeners[${i}]`, namespace) ?? []
   );
@@ -49,13 +51,18 @@ export function readGateway(object: unknown): GatewayModel | null {
     infrastructure: readInfrastructure(spec),
     generation: generationOf(object),
     conflicts: conflictsOf(listeners),
-    refusal: refusalOf(spec),
+    refusal: excess === null ? refusalOf(spec) : tooLarge(excess),
     httpsRefusal: isAbsent(fieldOf(fieldOf(spec, "tls"), "frontend")) ? null : falseCondition(
       "Accepted",
       "UnsupportedValue",
       "spec.tls.frontend is not supported, so HTTPS listeners are not served. Remove it.",
     ),
   };
+}
+
+function tooLarge(excess: Excess): Condition {
+  const [what, remedy] = describeExcess(excess);
+  return falseCondition("Accepted", "ObjectTooLarge", `${what}, so it is not served. ${remedy}.`);
 }
 
 const ADDRESS_TYPES: ReadonlySet<unknown> = new Set(["IPAddress", "Hostname"]);
