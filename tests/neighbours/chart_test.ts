@@ -275,6 +275,22 @@ for (
       "proxy.flags.config=/etc/x",
       /at '\/proxy\/flags': additional properties 'config' not allowed/,
     ],
+    [
+      "controller.flags.proxyMaxReplicas=1",
+      /controller\.flags\.proxyMaxReplicas must be no smaller than proxyReplicas, which is 2/,
+    ],
+    [
+      "controller.flags.renewDeadline=15s",
+      /controller\.flags\.leaseDuration must be longer than renewDeadline/,
+    ],
+    [
+      "controller.flags.retryPeriod=9s",
+      /controller\.flags\.renewDeadline must be longer than 1\.2 times retryPeriod/,
+    ],
+    [
+      "controller.flags.watchNamespace={shop},controller.flags.defaultSslCertificate=tls/wildcard",
+      /controller\.flags\.defaultSslCertificate must be in a namespace that is watched: add tls to/,
+    ],
     ["controller.replicas=-1", /at '\/controller\/replicas': minimum: got -1, want 0/],
     [
       "image.registry=https://r.test/",

@@ -81,7 +81,7 @@ async function underLoad(cluster: NodeCluster, helm: Helm): Promise<void> {
   const tested = await helm.run(["test", RELEASE, ...into]);
   assert.equal(tested.code, 0, tested.stdout + tested.stderr);
   assert.match(tested.stdout, /Phase: +Succeeded/);
-  assert.match(tested.stdout, /✔ 2 of 2 connected proxies are in sync/);
+  assert.match(tested.stdout + tested.stderr, /✔ 2 of 2 connected proxies are in sync/);
 
   await helm.succeed(["rollback", RELEASE, "1", ...into, "--wait"]);
   await running(cluster, previous.version);

@@ -22,6 +22,10 @@ export async function previousChart(): Promise<PreviousChart> {
   const file = join(folder, "Chart.yaml");
   const text = await Deno.readTextFile(file);
   await Deno.writeTextFile(file, text.replace(/^((?:appV|v)ersion): .*$/gm, `$1: ${VERSION}`));
+  // The controller is that of the current version, which has another default for its proxies.
+  const values = join(folder, "values.yaml");
+  const old = await Deno.readTextFile(values);
+  await Deno.writeTextFile(values, old.replace('\n  tag: ""\n', `\n  tag: ${VERSION}\n`));
   // Something that the newer version adds.
   await Deno.remove(join(folder, "templates", "network-policies.yaml"));
   return {

@@ -34,6 +34,13 @@ const TEXTS: Readonly<Record<string, string>> = {
   zone: "eu-central-1a",
 };
 
+/** Of durations that the controller compares with each other. */
+const DURATIONS: Readonly<Record<string, string>> = {
+  leaseDuration: "20s",
+  renewDeadline: "12s",
+  retryPeriod: "3s",
+};
+
 export function flagSamples(key: string, spec: OptionSpec): FlagSamples {
   const { good, bad } = scalarSamples(key, spec);
   return isList(spec)
@@ -60,7 +67,7 @@ function scalarSamples(key: string, spec: OptionSpec): FlagSamples {
       const within = Math.max(spec.min ?? 0, Math.min(spec.max ?? Infinity, 5_000));
       return {
         good: [
-          `${within}ms`,
+          DURATIONS[key] ?? `${within}ms`,
           ...(spec.min === undefined ? [0] : []),
           ...(spec.never ? ["never"] : []),
         ],

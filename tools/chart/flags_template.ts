@@ -1,12 +1,15 @@
 /**
  * The templates that make arguments of values. In: the flags. Out: the text of
- * `templates/_flags.tpl`: the flags of each program, in the order of the help, and the default of one
- * that other objects need.
+ * `templates/_flags.tpl`: the flags of each program, in the order of the help, and the defaults that
+ * other objects, or comparisons of two flags, need.
  */
 import { CONTROLLER_OPTIONS } from "../../controller/cli/options.ts";
 import { PROXY_OPTIONS } from "../../proxy/cli/options.ts";
+import { formatDefault, type OptionSpecs } from "../../shared/options.ts";
 import { CONTROLLER_ELSEWHERE, type FlagRow, flagRows, PROXY_ELSEWHERE } from "./flag_values.ts";
 import { REGISTRY } from "./values.ts";
+
+const SPECS: OptionSpecs = CONTROLLER_OPTIONS;
 
 export function flagsTemplate(): string {
   return [
@@ -16,6 +19,9 @@ export function flagsTemplate(): string {
     listTemplate("pingress.proxyFlags", flagRows(PROXY_OPTIONS, PROXY_ELSEWHERE)),
     defaultTemplate("pingress.defaultListenRange", CONTROLLER_OPTIONS.listenRange.default),
     defaultTemplate("pingress.defaultStreamPort", String(CONTROLLER_OPTIONS.stream.default.port)),
+    ...["proxyReplicas", "leaseDuration", "renewDeadline", "retryPeriod"].map((key) =>
+      defaultTemplate(`pingress.default.${key}`, formatDefault(SPECS[key]))
+    ),
     defaultTemplate("pingress.defaultNamespace", CONTROLLER_OPTIONS.namespace.default),
     defaultTemplate("pingress.defaultRegistry", REGISTRY),
     "",

@@ -18,7 +18,7 @@ export interface TemplateSource {
   readonly replace?: readonly (readonly [text: string, by: string])[];
   /** Lines below `metadata.annotations` of each object, for hooks. */
   readonly annotations?: readonly string[];
-  /** What proxies need, which outlive the release: `ServiceAccount pingress-proxy-server`. */
+  /** Objects that outlive the release, as proxies do: `ServiceAccount pingress-proxy-server`. */
   readonly kept?: readonly string[];
   /** In front of each document of this namespace and after it: a loop, for example. */
   readonly around?: { readonly namespace: string; readonly before: string; readonly after: string };
@@ -31,7 +31,10 @@ const TEST_HOOK = [
   "helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded,hook-failed",
 ];
 
-/** Not deleted with the release. */
+/**
+ * Not deleted with the release. Parameters of policies neither: Helm deletes them before the policies,
+ * and a policy without its parameters denies what it matches to everybody, such as all Services.
+ */
 const KEPT = "helm.sh/resource-policy: keep";
 
 /** Without it, no proxy can be created, and no token of one is valid. */
@@ -64,6 +67,7 @@ export const TEMPLATE_SOURCES: readonly TemplateSource[] = [
     template: "gateway-rights.yaml",
     manifests: ["overlays/gateway/cluster-role.yaml", "overlays/gateway/admission-policy.yaml"],
     condition: ".Values.gateway.create",
+    kept: ["ConfigMap pingress-gateway-admission"],
     replace: [
       [
         "gatewayClasses: pingress\n",
@@ -80,12 +84,15 @@ export const TEMPLATE_SOURCES: readonly TemplateSource[] = [
     template: "gateway-class.yaml",
     manifests: ["overlays/gateway/gateway-class.yaml"],
     condition: ".Values.gateway.create",
+    // Helm would delete the class, and a class in use stays in deletion without the controller.
+    kept: ["GatewayClass pingress"],
     replace: [["  name: pingress\n", "  name: {{ $.Values.gateway.className }}\n"]],
   },
   {
     template: "admission-workloads.yaml",
     manifests: ["overlays/admission/controller-workloads.yaml"],
     condition: ".Values.admission.create",
+    kept: ["ConfigMap pingress-admission"],
     replace: [[
       "imagePrefix: ghcr.io/pingress/\n",
       'imagePrefix: {{ default (printf "%s/" $.Values.image.registry) ' +

@@ -128,6 +128,18 @@ upstreamConnectionAge|upstream-connection-age|duration|1|9007199254740991|a dura
 {{- define "pingress.defaultStreamPort" -}}
 9443
 {{- end }}
+{{- define "pingress.default.proxyReplicas" -}}
+2
+{{- end }}
+{{- define "pingress.default.leaseDuration" -}}
+15s
+{{- end }}
+{{- define "pingress.default.renewDeadline" -}}
+10s
+{{- end }}
+{{- define "pingress.default.retryPeriod" -}}
+2s
+{{- end }}
 {{- define "pingress.defaultNamespace" -}}
 pingress-system
 {{- end }}

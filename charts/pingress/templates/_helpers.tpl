@@ -89,8 +89,39 @@ _flags.tpl "prefix" PREFIX. Compares durations and sizes with their range, which
 {{- end }}
 {{- end }}
 
+{{- /* In: dict "root" $ "key" KEY. Out: the duration of a flag of the controller in ms. */}}
+{{- define "pingress.controllerDuration" -}}
+{{- $text := default (include (printf "pingress.default.%s" .key) .root) (get .root.Values.controller.flags .key) -}}
+{{- include "pingress.milliseconds" (toString $text) -}}
+{{- end }}
+
+{{- /* Refuses flags that the controller refuses together: it would not start. */}}
+{{- define "pingress.checkFlags" -}}
+{{- $flags := .Values.controller.flags -}}
+{{- $replicas := default (include "pingress.default.proxyReplicas" .) $flags.proxyReplicas | int -}}
+{{- if and $flags.proxyMaxReplicas (lt (int $flags.proxyMaxReplicas) $replicas) -}}
+{{- fail (printf "controller.flags.proxyMaxReplicas must be no smaller than proxyReplicas, which is %d" $replicas) -}}
+{{- end -}}
+{{- $lease := include "pingress.controllerDuration" (dict "root" . "key" "leaseDuration") | int64 -}}
+{{- $renew := include "pingress.controllerDuration" (dict "root" . "key" "renewDeadline") | int64 -}}
+{{- $retry := include "pingress.controllerDuration" (dict "root" . "key" "retryPeriod") | int64 -}}
+{{- if le $lease $renew -}}
+{{- fail "controller.flags.leaseDuration must be longer than renewDeadline" -}}
+{{- end -}}
+{{- if le (mul $renew 5) (mul $retry 6) -}}
+{{- fail "controller.flags.renewDeadline must be longer than 1.2 times retryPeriod" -}}
+{{- end -}}
+{{- with $flags.defaultSslCertificate -}}
+{{- $namespace := splitList "/" . | first -}}
+{{- if and $flags.watchNamespace (not (has $namespace $flags.watchNamespace)) -}}
+{{- fail (printf "controller.flags.defaultSslCertificate must be in a namespace that is watched: add %s to watchNamespace" $namespace) -}}
+{{- end -}}
+{{- end -}}
+{{- end }}
+
 {{- /* The controller's arguments, a list in YAML. */}}
 {{- define "pingress.controllerArguments" -}}
+{{- include "pingress.checkFlags" . }}
 {{- $flags := deepCopy .Values.controller.flags }}
 {{- $image := .Values.image }}
 {{- $isOwnImage := or $image.tag $image.proxyDigest (ne $image.registry (include "pingress.defaultRegistry" .)) }}
