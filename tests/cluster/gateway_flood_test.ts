@@ -15,7 +15,7 @@ const MIB = 1024 * 1024;
 const LIMIT = 512 * MIB;
 
 /** Of each kind, of the flooding tenant. */
-const FLOOD = 20;
+const FLOOD = 8;
 
 type Live = KubeObject & { readonly status?: LiveStatus };
 
