@@ -44,6 +44,7 @@ Deno.test("in a pod, credentials are its service account's unless a kubeconfig i
   const file = (name: string, context: string | null = null) => ({
     kind: "kubeconfig",
     file: name,
+    others: [],
     context,
   });
   assert.deepEqual(of({ ...pod, KUBECONFIG: "/a" }), file("/a"));
