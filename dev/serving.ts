@@ -10,6 +10,7 @@ import type { ErrorPage } from "../proxy/forward/local_reply.ts";
 import type { ExchangeRecord } from "../proxy/http/message.ts";
 import { ProxyServer } from "../proxy/server.ts";
 import { TelemetryHub } from "../proxy/telemetry/hub.ts";
+import { DEFAULT_SERIES } from "../proxy/telemetry/series_options.ts";
 import { Telemetry } from "../proxy/telemetry/telemetry.ts";
 import type { ServedState } from "../cli/diff/route_changes.ts";
 import { DEFAULT_LISTEN_RANGE } from "../shared/net/port_range.ts";
@@ -78,6 +79,8 @@ export class Serving {
     this.#options = options;
     this.hub = new TelemetryHub({
       accessLog: accessLog === null ? null : { query: false },
+      // A folder has few routes, and whoever tries one looks for it.
+      series: { ...DEFAULT_SERIES, by: "route" },
       output: accessLog ?? output,
     });
     const worker = this.hub.attach((message) => telemetry.receive(message));
@@ -133,7 +136,7 @@ export class Serving {
       const { snapshot, made: madeHere } = this.#made.complete(plan.snapshot);
       const usable = this.#certificates.load(plan.snapshot);
       const delta = this.#differ.diff(snapshot, [...usable, ...madeHere]);
-      this.hub.hostsChange(delta.hosts);
+      this.hub.changes(delta);
       this.proxy.applyDelta(delta);
       this.hub.snapshotApplied(snapshot, usable, this.#certificates.refused);
       await this.proxy.openSockets();

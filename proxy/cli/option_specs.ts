@@ -6,6 +6,7 @@ import { LOG_FORMATS, LOG_LEVELS } from "../../shared/log.ts";
 import { MAX_RANGE_PORTS, parsePortRange } from "../../shared/net/port_range.ts";
 import { defineOptions } from "../../shared/options.ts";
 import { BALANCES } from "../../shared/snapshot/setting_values.ts";
+import { DEFAULT_SERIES, MAX_SERIES_LIMIT, SERIES_BY } from "../telemetry/series_options.ts";
 import { parseControllerUrl } from "../config/stream/controller_address.ts";
 
 /** As a label's value is: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/ */
@@ -223,6 +224,24 @@ export const GENERAL_OPTIONS = defineOptions({
     default: false,
     reason: "queries contain tokens and names, and logs are kept for long",
     help: "Includes the query of the URL in the access log.",
+  },
+  metricsBy: {
+    type: "choice",
+    choices: SERIES_BY,
+    default: DEFAULT_SERIES.by,
+    reason: "the number of series does not grow with the number of paths",
+    help: "Counts requests by host, or by route too: the metrics of requests then also have the " +
+      "label route, and there is pingress_route_info to join them with.",
+  },
+  metricsLimit: {
+    type: "integer",
+    default: DEFAULT_SERIES.limit,
+    min: 1,
+    max: MAX_SERIES_LIMIT,
+    reason: "each has some 20 series: what a Prometheus of usual size takes of one target",
+    help:
+      "Maximum number of hosts (or routes) and of Services with metrics of their own. What is " +
+      "beyond counts as other; pingress_metrics_entries says how many there are.",
   },
   drainDelay: {
     type: "duration",

@@ -13,6 +13,7 @@ import { LIMIT_OPTIONS } from "./limit_specs.ts";
 import { type Limits } from "../http/limits.ts";
 import { type ControllerOptions, parseControllerUrl } from "../config/stream/controller_address.ts";
 import { GENERAL_OPTIONS } from "./option_specs.ts";
+import type { SeriesBy } from "../telemetry/series_options.ts";
 
 export const PROXY_PROGRAM: Program = {
   name: "deno task proxy",
@@ -61,6 +62,10 @@ export interface ProxyOptions {
   readonly logFormat: LogFormat;
   readonly accessLog: boolean;
   readonly accessLogQuery: boolean;
+  /** What requests are counted by. */
+  readonly metricsBy: SeriesBy;
+  /** Of those, and apart from them of Services, that have series of their own. */
+  readonly metricsLimit: number;
   /** In ms. */
   readonly drainDelay: number;
   /** In ms, after the delay. */
@@ -117,6 +122,8 @@ export function parseProxyOptions(args: readonly string[]): ParsedProxyOptions {
       logFormat: given.logFormat,
       accessLog: given.accessLog,
       accessLogQuery: given.accessLogQuery,
+      metricsBy: given.metricsBy,
+      metricsLimit: given.metricsLimit,
       drainDelay: given.drainDelay,
       drainTimeout: given.drainTimeout,
       limits: {

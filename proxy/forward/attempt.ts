@@ -69,7 +69,8 @@ export class Attempt {
     this.#retries = retries;
     record.endpoint = endpoint;
     record.tries++;
-    if (context.telemetry.isLogging) record.triedAt = turnNow();
+    record.triedAt = turnNow();
+    record.answeredAt = 0;
     endpoint.load.requests++;
   }
 
@@ -93,6 +94,7 @@ export class Attempt {
       );
     } catch (thrown) {
       this.failure = asProxyError(thrown, "connect_failed");
+      this.#countFailure(this.failure);
       endpoint.load.requests--;
       return null;
     }
@@ -129,6 +131,7 @@ export class Attempt {
     }
     cancellation.register(call.abort);
     const received = (error: unknown) => this.#received(call, error);
+    exchange.record.sentAt = turnNow();
     try {
       const body = replay === null ? exchange.body : replay.reader();
       call.send(request, exchange.added, request.authority, payload, body, this.#policy.timeouts);
@@ -161,7 +164,7 @@ export class Attempt {
 
   #decline(call: HttpCall, status: number): void {
     const { address, port } = this.endpoint;
-    this.#context.health.answered(this.#upstream, this.endpoint, status);
+    this.#answered(status);
     this.isDeclined = true;
     this.#fail(call, new ProxyError("no_endpoint", `${address}:${port} responded with ${status}`));
   }
@@ -214,11 +217,24 @@ export class Attempt {
 
   /** The endpoint has responded. */
   #prepare({ response }: HttpCall): void {
-    const { request, record } = this.#exchange;
-    const { health, telemetry } = this.#context;
-    health.answered(this.#upstream, this.endpoint, response.status);
-    if (telemetry.isLogging) record.answeredAt = turnNow();
-    prepareResponse(response, request);
+    this.#answered(response.status);
+    prepareResponse(response, this.#exchange.request);
+  }
+
+  /** Counts the final head. */
+  #answered(status: number): void {
+    const { record } = this.#exchange;
+    const { health, telemetry: { metrics } } = this.#context;
+    const upstream = this.#upstream;
+    health.answered(upstream, this.endpoint, status);
+    record.answeredAt = turnNow();
+    metrics.upstreamResponded(upstream.counters, status, record.answeredAt - record.sentAt);
+  }
+
+  /** An attempt that the client broke off says nothing of its Service. */
+  #countFailure({ side }: ProxyError): void {
+    if (side !== "upstream") return;
+    this.#context.telemetry.metrics.upstreamFailed(this.#upstream.counters);
   }
 
   /** All of the response has been handed on. */
@@ -239,7 +255,10 @@ export class Attempt {
     exchange.cancellation.unregister(call.abort);
     // Servers end a call at its deadline too, grpc-go by RST_STREAM: that is no fault of the endpoint.
     const isLate = error.side === "upstream" && this.#context.grpcDeadlines.hasPassed(exchange);
-    this.#end(isLate ? new ProxyError("deadline_passed") : error);
+    const failure = isLate ? new ProxyError("deadline_passed") : error;
+    // With a head it has been counted.
+    if (exchange.record.answeredAt === 0) this.#countFailure(failure);
+    this.#end(failure);
   }
 
   #end(failure: ProxyError | null): void {

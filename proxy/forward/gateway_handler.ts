@@ -46,6 +46,7 @@ export class GatewayHandler {
     const isOverloaded = this.#context.isOverloaded();
     const ownMarks = prepareRequest(exchange, trustedProxies, loopMark.value);
     record.prepared = true;
+    telemetry.metrics.exchangeBegun();
     if (isOverloaded) return this.#server.refuse(exchange, new ProxyError("overloaded"));
     const listener = sockets.find(client.listener, host);
     // A host that no listener takes would get the same response over any other connection.

@@ -212,8 +212,9 @@ export class ExchangeRecord {
   endpoint: { readonly address: string; readonly port: number } | null = null;
   /** How many times an endpoint was asked. */
   tries = 0;
-  /** When the last try began, and when its answer's head had come; 0 where nobody asks for it. */
+  /** When the last try began, when its first byte was sent, and when its answer's head had come, or 0. */
   triedAt = 0;
+  sentAt = 0;
   answeredAt = 0;
   /** The target as the client has sent it, where a filter has changed it; null where none has. */
   requestedPath: string | null = null;
@@ -246,6 +247,7 @@ export class ExchangeRecord {
     this.endpoint = null;
     this.tries = 0;
     this.triedAt = 0;
+    this.sentAt = 0;
     this.answeredAt = 0;
     this.requestedPath = null;
     this.requestedQuery = "";

@@ -72,6 +72,7 @@ class Supervisor {
     });
     this.#hub = new TelemetryHub({
       accessLog: options.accessLog ? { query: options.accessLogQuery } : null,
+      series: { by: options.metricsBy, limit: options.metricsLimit },
       output: standardOutput(),
       stream: () => this.#sources.scraped,
     });
@@ -180,7 +181,7 @@ class Supervisor {
     const usable = this.#certificates.load(snapshot);
     this.#expiry.restart();
     const delta = this.#differ.diff(snapshot, usable, change);
-    this.#hub.hostsChange(delta.hosts);
+    this.#hub.changes(delta);
     const applied = this.#plane.apply(delta, { snapshot, certificates: usable });
     this.#hub.snapshotApplied(snapshot, usable, this.#certificates.refused);
     return applied;
@@ -220,6 +221,7 @@ class Supervisor {
       const handlers = adminHandlers({
         hub: this.#hub,
         version: VERSION,
+        limits,
         state: () => this.#sources.state,
         sockets: () => this.#plane.sockets,
         redirectPort: (isForced) => isForced || sslRedirect ? this.#httpsPort : null,

@@ -9,22 +9,32 @@
  */
 import type { Exchange, ExchangeRecord } from "../http/message.ts";
 import { AccessLog, type AccessLogOptions, keepFields } from "./access_log.ts";
-import { Block } from "./block.ts";
+import { Block, type BlockMemory } from "./block.ts";
+import { LoopSampler } from "./loop_sampler.ts";
 import { Metrics } from "./metrics.ts";
-import type { SlotChange } from "./route_slots.ts";
+import { NO_CHANGE, type SlotChange } from "./series_slots.ts";
 
 /** What a worker starts with; can be posted to it. */
 export interface TelemetrySetup {
-  readonly totals: SharedArrayBuffer;
-  readonly chunks: readonly SharedArrayBuffer[];
-  readonly slots: readonly (readonly [string, number])[];
+  readonly memory: BlockMemory;
+  /** Whether routes count for their hosts. */
+  readonly isByHost: boolean;
+  /** Slots of all routes and upstreams. */
+  readonly routes: SlotChange;
+  readonly upstreams: SlotChange;
   /** Null writes none. */
   readonly accessLog: AccessLogOptions | null;
 }
 
 /** From the hub to a worker. */
 export type HubMessage =
-  | ({ readonly kind: "slots"; readonly chunks: readonly SharedArrayBuffer[] } & SlotChange)
+  | {
+    readonly kind: "slots";
+    readonly routes: SlotChange;
+    readonly upstreams: SlotChange;
+    /** Memory that they need besides. */
+    readonly chunks: Omit<BlockMemory, "totals">;
+  }
   | { readonly kind: "taken"; readonly bytes: number };
 
 /** From a worker to the hub: whole lines of the access log. `bytes` may be transferred. */
@@ -38,12 +48,14 @@ export class Telemetry {
   readonly metrics: Metrics;
   readonly #block: Block;
   readonly #accessLog: AccessLog | null;
+  readonly #sampler: LoopSampler;
 
   /** @param post sends a message to the hub; never called later than `close`. */
   constructor(setup: TelemetrySetup, post: (message: TelemetryMessage) => void) {
-    this.#block = new Block(setup.totals, setup.chunks);
-    this.metrics = new Metrics(this.#block);
-    this.metrics.change({ added: setup.slots, removed: [] });
+    this.#block = new Block(setup.memory);
+    this.metrics = new Metrics(this.#block, setup.isByHost);
+    this.metrics.change(setup.routes, setup.upstreams);
+    this.#sampler = new LoopSampler(this.metrics);
     this.#accessLog = setup.accessLog === null ? null : new AccessLog(setup.accessLog, {
       write: (bytes, lines) => post({ kind: "lines", bytes, lines }),
       dropped: (lines) => this.metrics.logLinesDropped(lines),
@@ -52,10 +64,21 @@ export class Telemetry {
 
   /** One that counts for nobody: for a proxy without an admin port. */
   static unheard(): Telemetry {
-    const block = new Block();
-    const chunks = [block.addChunk()];
-    const setup = { totals: block.totals.buffer, chunks, slots: [], accessLog: null };
+    const { routes, services, memory: { totals } } = new Block();
+    const memory = { totals, routes: [routes.add()], services: [services.add()] };
+    const setup = {
+      memory,
+      isByHost: true,
+      routes: NO_CHANGE,
+      upstreams: NO_CHANGE,
+      accessLog: null,
+    };
     return new Telemetry(setup, () => {});
+  }
+
+  /** Measures this thread from now on, until `close`. */
+  sampleLoop(): void {
+    this.#sampler.start();
   }
 
   /** An access log is written, so that times within the exchange are worth taking. */
@@ -65,8 +88,10 @@ export class Telemetry {
 
   receive(message: HubMessage): void {
     if (message.kind === "taken") return this.#accessLog?.taken(message.bytes);
-    for (const chunk of message.chunks) this.#block.addChunk(chunk);
-    this.metrics.change(message);
+    const { chunks, routes, upstreams } = message;
+    for (const chunk of chunks.routes) this.#block.routes.add(chunk);
+    for (const chunk of chunks.services) this.#block.services.add(chunk);
+    this.metrics.change(routes, upstreams);
   }
 
   /** An exchange has got its route. @param counters of its binding. */
@@ -95,6 +120,7 @@ export class Telemetry {
 
   /** Hands over the lines that wait. */
   close(): void {
+    this.#sampler.close();
     this.#accessLog?.flush();
   }
 }

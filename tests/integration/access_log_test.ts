@@ -116,7 +116,7 @@ Deno.test("with two workers each request has its complete line, and all are coun
   }));
   const { text } = await proxy.admin("/metrics");
   const count =
-    /^pingress_requests_total\{route="\* Prefix \/",method="GET",status="2xx"\} (\d+)$/m;
+    /^pingress_requests_total\{namespace="test",host="\*",method="GET",status="2xx"\} (\d+)$/m;
   assert.equal(Number(count.exec(text)?.[1]), CLIENTS * EACH);
   proxy.signal("SIGTERM");
   assert.equal(await proxy.ended, 0);

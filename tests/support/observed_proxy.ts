@@ -2,9 +2,10 @@
  * A proxy in this process that is watched as in production: its metrics as a scraper reads them, and
  * the lines of its access log.
  */
-import { RouteDiffer } from "../../proxy/config/route_diff.ts";
+import { SnapshotDiffer } from "../../proxy/config/diff.ts";
 import { TelemetryHub } from "../../proxy/telemetry/hub.ts";
 import { streamPieces } from "../../proxy/telemetry/exposition.ts";
+import { DEFAULT_SERIES, type SeriesOptions } from "../../proxy/telemetry/series_options.ts";
 import { Telemetry } from "../../proxy/telemetry/telemetry.ts";
 import type { Limits } from "../../proxy/http/limits.ts";
 import type { ProxyServerOptions } from "../../proxy/server.ts";
@@ -14,7 +15,7 @@ import { parseExposition } from "./exposition_parser.ts";
 import { snapshotOf, TestProxy } from "./test_proxy.ts";
 
 /** What no test is about. */
-const ABOUT = { version: "1", deno: "2", startedAt: 0, now: 0, memory: 1 };
+const ABOUT = { version: "1", deno: "2", startedAt: 0, now: 0, memory: 1, cpu: 1, limits: {} };
 
 export async function textOf(hub: TelemetryHub, now = 0): Promise<string> {
   return await new Response(streamPieces(hub.scrape({ ...ABOUT, now }))).text();
@@ -23,6 +24,7 @@ export async function textOf(hub: TelemetryHub, now = 0): Promise<string> {
 export interface ObservedOptions {
   readonly limits?: Partial<Limits>;
   readonly server?: Partial<ProxyServerOptions>;
+  readonly series?: Partial<SeriesOptions>;
   /** Whether the access log has queries; null writes none. Default true. */
   readonly query?: boolean | null;
 }
@@ -32,7 +34,7 @@ export class ObservedProxy {
   readonly proxy: TestProxy;
   readonly #telemetry: Telemetry;
   readonly #output: LineOutput;
-  readonly #routes = new RouteDiffer();
+  readonly #differ = new SnapshotDiffer();
   /** What has been written to the log, as it was written. */
   written = "";
 
@@ -47,12 +49,13 @@ export class ObservedProxy {
     const query = options.query === undefined ? true : options.query;
     this.hub = new TelemetryHub({
       accessLog: query === null ? null : { query },
+      series: { ...DEFAULT_SERIES, ...options.series },
       output: this.#output,
     });
     const worker = this.hub.attach((message) => this.#telemetry.receive(message));
     this.#telemetry = new Telemetry(worker.setup, (message) => worker.receive(message));
     const snapshot = snapshotOf(endpoints);
-    this.hub.hostsChange(this.#routes.update(snapshot.routes));
+    this.hub.changes(this.#differ.diff(snapshot, []));
     this.proxy = new TestProxy(endpoints, options.limits, {
       telemetry: this.#telemetry,
       ...options.server,
@@ -62,8 +65,9 @@ export class ObservedProxy {
 
   /** Serves by another snapshot, whose routes count in slots of their own. */
   apply(snapshot: Snapshot): void {
-    this.hub.hostsChange(this.#routes.update(snapshot.routes));
+    this.hub.changes(this.#differ.diff(snapshot, []));
     this.proxy.server.apply(snapshot);
+    this.hub.snapshotApplied(snapshot, [], 0);
   }
 
   get port(): number {
