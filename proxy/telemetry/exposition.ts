@@ -78,7 +78,7 @@ function escapeLabel(text: string): string {
 }
 
 /** How much of a scrape is made in one turn of the event loop: characters, and time in ms. */
-const TURN_SIZE = 64 * 1024;
+const TURN_SIZE = 256 * 1024;
 const TURN_TIME = 2;
 
 /**

@@ -143,13 +143,16 @@ class SlotReader {
 
   sums(cells: readonly number[]): Sums {
     const into = new Float64Array(cells.length);
+    // A cell's places in the slots of a chunk are equally far apart: no call for each of a million.
+    const first = Int32Array.from(cells, (cell) => this.#cellAt(0, cell));
+    const step = Int32Array.from(cells, (cell, i) => this.#cellAt(1, cell) - first[i]);
     return (slot) => {
       const index = indexInChunk(slot);
       into.fill(0);
       for (const block of this.#blocks()) {
         const counted = this.#chunksOf(block).of(slot);
         if (counted === undefined) continue;
-        for (let i = 0; i < cells.length; i++) into[i] += counted[this.#cellAt(index, cells[i])];
+        for (let i = 0; i < into.length; i++) into[i] += counted[first[i] + index * step[i]];
       }
       return into;
     };
