@@ -85,6 +85,7 @@ export class Serving {
     });
     const worker = this.hub.attach((message) => telemetry.receive(message));
     const telemetry = new RoutedTelemetry(worker.setup, (message) => worker.receive(message));
+    telemetry.sampleLoop();
     this.#made = made;
     this.#folder = new ManifestFolder(options.paths);
     // Its warnings are about certificates that have expired, as problems of the plan are.
