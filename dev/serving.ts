@@ -9,6 +9,7 @@ import { SnapshotDiffer } from "../proxy/config/diff.ts";
 import type { ErrorPage } from "../proxy/forward/local_reply.ts";
 import type { ExchangeRecord } from "../proxy/http/message.ts";
 import { ProxyServer } from "../proxy/server.ts";
+import { DEFAULT_ACCESS_LOG } from "../proxy/telemetry/access_log_options.ts";
 import { TelemetryHub } from "../proxy/telemetry/hub.ts";
 import { Telemetry } from "../proxy/telemetry/telemetry.ts";
 import type { ServedState } from "../cli/diff/route_changes.ts";
@@ -77,7 +78,7 @@ export class Serving {
     const { log, accessLog, output, errorPage } = options;
     this.#options = options;
     this.hub = new TelemetryHub({
-      accessLog: accessLog === null ? null : { query: false },
+      accessLog: accessLog === null ? null : DEFAULT_ACCESS_LOG,
       output: accessLog ?? output,
     });
     const worker = this.hub.attach((message) => telemetry.receive(message));

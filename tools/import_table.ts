@@ -258,7 +258,7 @@ const CONTROLLER: Readonly<Record<string, readonly string[]>> = {
 
 const PROXY: Readonly<Record<string, readonly string[]>> = {
   "proxy/certificates": [],
-  "proxy/cli": ["proxy/config/stream", "proxy/http"],
+  "proxy/cli": ["proxy/config/stream", "proxy/http", "proxy/telemetry"],
   "proxy/config": ["proxy/certificates"],
   "proxy/config/stream": ["proxy/config"],
   "proxy/errors.ts": [],

@@ -6,6 +6,7 @@ import { LOG_FORMATS, LOG_LEVELS } from "../../shared/log.ts";
 import { MAX_RANGE_PORTS, parsePortRange } from "../../shared/net/port_range.ts";
 import { defineOptions } from "../../shared/options.ts";
 import { BALANCES } from "../../shared/snapshot/setting_values.ts";
+import { ACCESS_LOG_FORMATS, parseFields } from "../telemetry/access_log_options.ts";
 import { parseControllerUrl } from "../config/stream/controller_address.ts";
 
 /** As a label's value is: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/ */
@@ -215,8 +216,36 @@ export const GENERAL_OPTIONS = defineOptions({
     type: "boolean",
     default: true,
     reason: "it is the first thing to look at in an incident",
-    help: "Writes a JSON line for each request to standard output. docs/access-log.md lists the " +
+    help: "Writes a line for each request to standard output. docs/access-log.md lists the " +
       "fields.",
+  },
+  accessLogFormat: {
+    type: "choice",
+    choices: ACCESS_LOG_FORMATS,
+    default: "json",
+    reason: "it has all fields, and programs read it without a pattern",
+    help:
+      "Format of the access log: one JSON object per line, or nginx for the format combined of " +
+      "nginx, with its escapes.",
+  },
+  accessLogFields: {
+    type: "string",
+    value: "FIELD,…",
+    check: (value) => {
+      const wrong = parseFields(value);
+      return typeof wrong === "string" ? `a list like time,method,path,status: ${wrong}` : null;
+    },
+    help: "Fields of the access log in JSON, in this order. Without the flag, a line has all of " +
+      "them.",
+  },
+  accessLogRatio: {
+    type: "ratio",
+    default: 1,
+    reason: "a request that a user asks about is in it",
+    help:
+      "Share of requests that have a line in the access log. Requests that failed (5xx responses, " +
+      "and those with an error code) have one always. The request id decides, so that proxies " +
+      "which pass it on choose the same requests.",
   },
   accessLogQuery: {
     type: "boolean",

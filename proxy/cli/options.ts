@@ -12,6 +12,7 @@ import type { Balance } from "../../shared/snapshot/types.ts";
 import { LIMIT_OPTIONS } from "./limit_specs.ts";
 import { type Limits } from "../http/limits.ts";
 import { type ControllerOptions, parseControllerUrl } from "../config/stream/controller_address.ts";
+import { type AccessLogOptions, ALL_FIELDS, parseFields } from "../telemetry/access_log_options.ts";
 import { GENERAL_OPTIONS } from "./option_specs.ts";
 
 export const PROXY_PROGRAM: Program = {
@@ -59,8 +60,8 @@ export interface ProxyOptions {
   readonly clusterDomain: string;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
-  readonly accessLog: boolean;
-  readonly accessLogQuery: boolean;
+  /** Null writes none. */
+  readonly accessLog: AccessLogOptions | null;
   /** In ms. */
   readonly drainDelay: number;
   /** In ms, after the delay. */
@@ -91,6 +92,8 @@ export function parseProxyOptions(args: readonly string[]): ParsedProxyOptions {
     ["--admin", given.admin],
   ]);
   if (clash !== null) return { kind: "error", text: clash };
+  const accessLog = accessLogOf(given);
+  if (typeof accessLog === "string") return { kind: "error", text: accessLog };
   return {
     kind: "ok",
     options: {
@@ -115,8 +118,7 @@ export function parseProxyOptions(args: readonly string[]): ParsedProxyOptions {
       clusterDomain: given.clusterDomain,
       logLevel: given.logLevel,
       logFormat: given.logFormat,
-      accessLog: given.accessLog,
-      accessLogQuery: given.accessLogQuery,
+      accessLog,
       drainDelay: given.drainDelay,
       drainTimeout: given.drainTimeout,
       limits: {
@@ -185,6 +187,26 @@ function controllerOf(
   const wanted = lacks.map(([flag]) => `--${flag}`).join(" and ");
   return `--${given} needs ${wanted} too: a proxy trusts one authority for the controller's stream ` +
     `and shows it a token\n${PROXY_PROGRAM.name} --help says what there is`;
+}
+
+/** Null for none. What is wrong as a text. */
+function accessLogOf(
+  { accessLog, accessLogFormat: format, accessLogFields, accessLogQuery, accessLogRatio }: {
+    readonly accessLog: boolean;
+    readonly accessLogFormat: AccessLogOptions["format"];
+    readonly accessLogFields?: string;
+    readonly accessLogQuery: boolean;
+    readonly accessLogRatio: number;
+  },
+): AccessLogOptions | null | string {
+  if (!accessLog) return null;
+  if (format === "nginx" && accessLogFields !== undefined) {
+    return "--access-log-fields is for lines in JSON: remove it or --access-log-format=nginx\n" +
+      `${PROXY_PROGRAM.name} --help says what there is`;
+  }
+  const fields = accessLogFields === undefined ? ALL_FIELDS : parseFields(accessLogFields);
+  if (typeof fields === "string") throw new TypeError(fields);
+  return { format, fields, query: accessLogQuery, ratio: accessLogRatio };
 }
 
 /** What is wrong as a text: workers share ports, so the system would not refuse the second use. */

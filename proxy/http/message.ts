@@ -183,6 +183,8 @@ export class ExchangeRecord {
   bytesIn = 0;
   /** As they were handed to the system. */
   bytesOut = 0;
+  /** Heads among them, those of interim responses too. */
+  headBytesOut = 0;
   /** Of the request line; "" where that could not be read. */
   method = "";
   version = 11;
@@ -230,6 +232,7 @@ export class ExchangeRecord {
     this.error = null;
     this.bytesIn = 0;
     this.bytesOut = 0;
+    this.headBytesOut = 0;
     this.method = "";
     this.version = 11;
     this.hasHead = false;

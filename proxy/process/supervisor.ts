@@ -71,7 +71,7 @@ class Supervisor {
       log.error("Unhandled rejection", { error: event.reason });
     });
     this.#hub = new TelemetryHub({
-      accessLog: options.accessLog ? { query: options.accessLogQuery } : null,
+      accessLog: options.accessLog,
       output: standardOutput(),
       stream: () => this.#sources.scraped,
     });

@@ -8,7 +8,7 @@
 import type { LineOutput } from "../../shared/log.ts";
 import type { HostChange, Snapshot } from "../../shared/snapshot/types.ts";
 import type { ScrapedStream } from "../config/stream/stream_stats.ts";
-import type { AccessLogOptions } from "./access_log.ts";
+import type { AccessLogOptions } from "./access_log_options.ts";
 import { Block, cellAt, indexInChunk, ROUTE_CELLS, SLOTS_PER_CHUNK } from "./block.ts";
 import { RouteSlots } from "./route_slots.ts";
 import { type CertificateTerm, scrape, type Scraped, type ScrapedProcess } from "./scrape.ts";

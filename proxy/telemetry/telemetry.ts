@@ -8,8 +8,10 @@
  * With one worker both ends are in the main thread, and messages are plain calls.
  */
 import type { Exchange, ExchangeRecord } from "../http/message.ts";
-import { AccessLog, type AccessLogOptions, keepFields } from "./access_log.ts";
+import { AccessLog } from "./access_log.ts";
+import type { AccessLogOptions } from "./access_log_options.ts";
 import { Block } from "./block.ts";
+import { keepFields } from "./kept_fields.ts";
 import { Metrics } from "./metrics.ts";
 import type { SlotChange } from "./route_slots.ts";
 

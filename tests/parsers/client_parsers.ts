@@ -52,6 +52,7 @@ import {
   ResponseHead,
 } from "../../proxy/http/message.ts";
 import { isRequestId } from "../../proxy/http/request_id.ts";
+import { loggedReferer } from "../../proxy/telemetry/kept_fields.ts";
 import { LogBuffer } from "../../proxy/telemetry/log_buffer.ts";
 import { listParser, type Parser, textParser } from "./parser.ts";
 import type { Frame } from "./pumps.ts";
@@ -410,6 +411,8 @@ export const CLIENT_PARSERS: readonly Parser[] = [
     functions: [
       "proxy/telemetry/log_buffer.ts LogBuffer.quoted",
       "proxy/telemetry/log_buffer.ts LogBuffer.latin1",
+      "proxy/telemetry/log_buffer.ts LogBuffer.escapedAsNginx",
+      "proxy/telemetry/kept_fields.ts loggedReferer",
     ],
     bytes: HEAD_BYTES,
     read: (text) => {
@@ -418,6 +421,8 @@ export const CLIENT_PARSERS: readonly Parser[] = [
       return () => {
         buffer.quoted(text);
         buffer.latin1(bytes, 0, bytes.length);
+        buffer.escapedAsNginx(text);
+        loggedReferer(text, false);
         buffer.take();
       };
     },

@@ -113,6 +113,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "proxy/config/config_formats.ts": ["new ConfigFormats"],
       "proxy/config/stream/controller_address.ts": ["parseControllerUrl"],
       "proxy/process/data_plane.ts": ["LocalPlane.setZone"],
+      "proxy/telemetry/access_log_options.ts": ["parseFields"],
       "proxy/process/launcher.ts": ["startProxy"],
       "proxy/cli/options.ts": ["parseProxyOptions"],
       "proxy/cli/permissions.ts": ["nameServersOf", "supervisorRights"],

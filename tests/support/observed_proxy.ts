@@ -3,6 +3,10 @@
  * the lines of its access log.
  */
 import { RouteDiffer } from "../../proxy/config/route_diff.ts";
+import {
+  type AccessLogOptions,
+  DEFAULT_ACCESS_LOG,
+} from "../../proxy/telemetry/access_log_options.ts";
 import { TelemetryHub } from "../../proxy/telemetry/hub.ts";
 import { streamPieces } from "../../proxy/telemetry/exposition.ts";
 import { Telemetry } from "../../proxy/telemetry/telemetry.ts";
@@ -23,8 +27,8 @@ export async function textOf(hub: TelemetryHub, now = 0): Promise<string> {
 export interface ObservedOptions {
   readonly limits?: Partial<Limits>;
   readonly server?: Partial<ProxyServerOptions>;
-  /** Whether the access log has queries; null writes none. Default true. */
-  readonly query?: boolean | null;
+  /** What the access log is like, queries included unless it says otherwise; null writes none. */
+  readonly accessLog?: Partial<AccessLogOptions> | null;
 }
 
 export class ObservedProxy {
@@ -44,9 +48,9 @@ export class ObservedProxy {
         return Promise.resolve(bytes.length);
       },
     });
-    const query = options.query === undefined ? true : options.query;
+    const { accessLog = {} } = options;
     this.hub = new TelemetryHub({
-      accessLog: query === null ? null : { query },
+      accessLog: accessLog && { ...DEFAULT_ACCESS_LOG, query: true, ...accessLog },
       output: this.#output,
     });
     const worker = this.hub.attach((message) => this.#telemetry.receive(message));
@@ -78,9 +82,14 @@ export class ObservedProxy {
 
   /** The lines so far, as objects. */
   async lines(): Promise<Record<string, unknown>[]> {
+    return (await this.textLines()).map((line) => JSON.parse(line));
+  }
+
+  /** The lines so far. */
+  async textLines(): Promise<string[]> {
     this.#telemetry.close();
     await this.#output.flush();
-    return this.written.split("\n").slice(0, -1).map((line) => JSON.parse(line));
+    return this.written.split("\n").slice(0, -1);
   }
 
   [Symbol.dispose](): void {
