@@ -9,7 +9,7 @@ import { SnapshotDiffer } from "../proxy/config/diff.ts";
 import type { ErrorPage } from "../proxy/forward/local_reply.ts";
 import type { ExchangeRecord } from "../proxy/http/message.ts";
 import { ProxyServer } from "../proxy/server.ts";
-import { DEFAULT_ACCESS_LOG } from "../proxy/telemetry/access_log_options.ts";
+import { DEFAULT_ACCESS_LOG } from "../proxy/telemetry/access_log/options.ts";
 import { TelemetryHub } from "../proxy/telemetry/hub.ts";
 import { Telemetry } from "../proxy/telemetry/telemetry.ts";
 import type { ServedState } from "../cli/diff/route_changes.ts";

@@ -2,7 +2,7 @@
  * The pages of what programs tell. In: the catalogues of metrics, and the fields of the access log.
  * Out: the text of `docs/metrics.md` and `docs/access-log.md`.
  */
-import { ACCESS_LOG_FIELDS } from "../proxy/telemetry/access_log_options.ts";
+import { ACCESS_LOG_FIELDS } from "../proxy/telemetry/access_log/options.ts";
 import { CONTROLLER_METRICS } from "../controller/metrics.ts";
 import { ERROR_KINDS } from "../shared/error_kinds.ts";
 import { DURATION_BOUNDS } from "../proxy/telemetry/block.ts";

@@ -6,7 +6,8 @@ import { LOG_FORMATS, LOG_LEVELS } from "../../shared/log.ts";
 import { MAX_RANGE_PORTS, parsePortRange } from "../../shared/net/port_range.ts";
 import { defineOptions } from "../../shared/options.ts";
 import { BALANCES } from "../../shared/snapshot/setting_values.ts";
-import { ACCESS_LOG_FORMATS, parseFields } from "../telemetry/access_log_options.ts";
+import { ACCESS_LOG_FORMATS, parseFields } from "../telemetry/access_log/options.ts";
+import { parseOtlpEndpoint } from "../telemetry/traces/options.ts";
 import { parseControllerUrl } from "../config/stream/controller_address.ts";
 
 /** As a label's value is: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/ */
@@ -251,7 +252,35 @@ export const GENERAL_OPTIONS = defineOptions({
     type: "boolean",
     default: false,
     reason: "queries contain tokens and names, and logs are kept for long",
-    help: "Includes the query of the URL in the access log.",
+    help: "Includes the query of the URL in the access log, and in spans.",
+  },
+  otlpEndpoint: {
+    type: "string",
+    value: "URL",
+    check: (value) =>
+      parseOtlpEndpoint(value) === null
+        ? "http:// or https:// with a host like http://otel-collector.observability.svc:4318"
+        : null,
+    help: "Sends spans of requests to this OpenTelemetry collector, by OTLP over HTTP in JSON. " +
+      "/v1/traces is appended to the URL. Without the flag, no spans are made, and trace headers " +
+      "pass unchanged. docs/traces.md lists the attributes.",
+  },
+  traceRatio: {
+    type: "ratio",
+    default: 0.01,
+    reason: "a proxy serves thousands of requests per second, and those that failed are kept",
+    help:
+      "Share of requests without a parent span that are sampled. Requests with a traceparent of a " +
+      "trusted proxy are sampled as it says. Requests with a 5xx response that are not sampled have " +
+      "spans too, up to 50 spans per second and worker.",
+  },
+  traceServiceName: {
+    type: "string",
+    value: "NAME",
+    default: "pingress",
+    reason: "the name of the product",
+    check: (value) => /^[\x21-\x7e]{1,255}$/.test(value) ? null : "a name without blanks",
+    help: "The attribute service.name of spans.",
   },
   drainDelay: {
     type: "duration",

@@ -44,6 +44,8 @@ export class Attempt {
   readonly #upstream: HttpUpstream;
   readonly #policy: RoutePolicy;
   readonly #retries: RetryState | null;
+  /** Of the final response's head; 0 before it. */
+  #status = 0;
   #ended: () => void = noOne;
   #broke: (mistake: unknown) => void = noOne;
 
@@ -70,6 +72,7 @@ export class Attempt {
     record.endpoint = endpoint;
     record.tries++;
     if (context.telemetry.isLogging) record.triedAt = turnNow();
+    context.telemetry.attemptBegun(exchange);
     endpoint.load.requests++;
   }
 
@@ -94,6 +97,7 @@ export class Attempt {
     } catch (thrown) {
       this.failure = asProxyError(thrown, "connect_failed");
       endpoint.load.requests--;
+      this.#context.telemetry.attemptEnded(this.#exchange, 0, this.failure.code);
       return null;
     }
     if (this.#upstream.has(endpoint)) return call;
@@ -160,6 +164,7 @@ export class Attempt {
   }
 
   #decline(call: HttpCall, status: number): void {
+    this.#status = status;
     const { address, port } = this.endpoint;
     this.#context.health.answered(this.#upstream, this.endpoint, status);
     this.isDeclined = true;
@@ -214,6 +219,7 @@ export class Attempt {
 
   /** The endpoint has responded. */
   #prepare({ response }: HttpCall): void {
+    this.#status = response.status;
     const { request, record } = this.#exchange;
     const { health, telemetry } = this.#context;
     health.answered(this.#upstream, this.endpoint, response.status);
@@ -245,6 +251,10 @@ export class Attempt {
   #end(failure: ProxyError | null): void {
     this.failure = failure;
     this.endpoint.load.requests--;
+    const { telemetry } = this.#context;
+    if (telemetry.isTracing) {
+      telemetry.attemptEnded(this.#exchange, this.#status, failure?.code ?? null);
+    }
     this.#ended();
   }
 

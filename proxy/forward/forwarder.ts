@@ -11,11 +11,10 @@ import { asProxyError, ProxyError } from "../errors.ts";
 import { Attempt, type AttemptContext } from "./attempt.ts";
 import { EndpointHealth } from "./endpoint_health.ts";
 import type { GrpcDeadlines } from "../grpc/deadline.ts";
-import { prepareRequest, requestIdOf } from "../http/forwarded_headers.ts";
+import { requestIdOf } from "../http/forwarded_headers.ts";
 import { httpsLocation, isAcmeChallenge } from "../http/https_location.ts";
 import type { Limits } from "../http/limits.ts";
-import { type LoopMark, MAX_OWN_MARKS } from "../http/loop_mark.ts";
-import type { TrustedProxies } from "../http/trusted_proxies.ts";
+import { MAX_OWN_MARKS } from "../http/loop_mark.ts";
 import { cameOverHttps, redirectTo } from "../filters/https_redirect.ts";
 import { FilterChain } from "../filters/filter_chain.ts";
 import { FilteredExchange } from "../filters/filtered_exchange.ts";
@@ -29,24 +28,20 @@ import {
   type ResponseHead,
 } from "../http/message.ts";
 import { type ErrorPage, localReply } from "./local_reply.ts";
+import { observe, type PreparationContext, prepare } from "./preparation.ts";
 import { isBlameless, isUnreachable, replayBody, RetryState } from "./retry.ts";
 import { BAD_PATH, type RouteTable } from "../router/table.ts";
-import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { Tunnels } from "./tunnel.ts";
 import type { PendingRequests } from "../upstream/pending_requests.ts";
 import { compilePolicy, type RoutePolicy } from "../route/policy.ts";
 import { chosen, type CompiledRoute, type HttpUpstream } from "../route/route.ts";
 import { UpstreamRequests, type UpstreamRequestsContext } from "./upstream_requests.ts";
 
-export interface ForwarderContext extends UpstreamRequestsContext {
+export interface ForwarderContext extends UpstreamRequestsContext, PreparationContext {
   readonly limits: Limits;
   readonly deadlines: Deadlines;
-  readonly trustedProxies: Pick<TrustedProxies, "contains">;
-  /** What `CDN-Loop` says of this proxy, and of all that share its configuration. */
-  readonly loopMark: LoopMark;
   readonly bodies: BodyCounts;
   readonly log: Logger;
-  readonly telemetry: Telemetry;
   readonly certificates: Certificates;
   readonly tunnels: Tunnels;
   readonly grpcDeadlines: GrpcDeadlines;
@@ -89,9 +84,8 @@ export class Forwarder {
   readonly handle = (exchange: Exchange): Promise<void> | void => {
     const { request, client } = exchange;
     const isOverloaded = this.#context.isOverloaded();
-    const { table, telemetry, trustedProxies, loopMark } = this.#context;
-    const ownMarks = prepareRequest(exchange, trustedProxies, loopMark.value);
-    exchange.record.prepared = true;
+    const { table, telemetry } = this.#context;
+    const ownMarks = prepare(exchange, this.#context);
     // A redirected client would only come back, with a handshake to do.
     if (isOverloaded) return this.#localReply(exchange, new ProxyError("overloaded"));
     const place = table.find(request.host, request.path, request, client.listener);
@@ -151,8 +145,8 @@ export class Forwarder {
     const filters = action.kind === "forward"
       ? route.filters.chainFor(request, action.upstream.grpcWeb)
       : route.filters.chain;
-    const { bodyLimit, accessLog } = route.policy;
-    if (!accessLog) exchange.record.isLogged = false;
+    const { bodyLimit } = route.policy;
+    observe(exchange, route.policy, this.#context.telemetry);
     const isTooLarge = bodyLimit !== 0 && request.bodyLength !== 0 && exceeds(exchange, bodyLimit);
     if (filters !== null) {
       return this.#serveFiltered(new FilteredExchange(exchange, filters), route, isTooLarge);
@@ -282,7 +276,7 @@ export class Forwarder {
     if (request.host === "") {
       return this.#localReply(exchange, new ProxyError("bad_request", "no host for HTTPS"));
     }
-    if (route?.policy.accessLog === false) exchange.record.isLogged = false;
+    if (route !== null) observe(exchange, route.policy, this.#context.telemetry);
     const head = redirectTo(httpsLocation(request, httpsPort() ?? HTTPS_PORT, policy));
     const filters = route === null ? null : route.filters.beforeHttps;
     return filters === null

@@ -8,7 +8,9 @@
 import type { LineOutput } from "../../shared/log.ts";
 import type { HostChange, Snapshot } from "../../shared/snapshot/types.ts";
 import type { ScrapedStream } from "../config/stream/stream_stats.ts";
-import type { AccessLogOptions } from "./access_log_options.ts";
+import type { AccessLogOptions } from "./access_log/options.ts";
+import type { TraceOptions } from "./traces/options.ts";
+import type { SpanRelay } from "./traces/span_relay.ts";
 import { Block, cellAt, indexInChunk, ROUTE_CELLS, SLOTS_PER_CHUNK } from "./block.ts";
 import { RouteSlots } from "./route_slots.ts";
 import { type CertificateTerm, scrape, type Scraped, type ScrapedProcess } from "./scrape.ts";
@@ -17,6 +19,8 @@ import type { HubMessage, TelemetryMessage, TelemetrySetup } from "./telemetry.t
 export interface TelemetryHubOptions {
   /** Null writes no access log. */
   readonly accessLog: AccessLogOptions | null;
+  /** What spans are made of and who gets them; null, or left out, makes none. */
+  readonly traces?: { readonly options: TraceOptions; readonly relay: SpanRelay } | null;
   /** Where its lines go, between those of events. */
   readonly output: LineOutput;
   /** What has happened on the controller's stream; null, or left out, where there is none. */
@@ -63,18 +67,20 @@ export class TelemetryHub {
     const block = new Block();
     while (block.chunkCount < this.#chunks) block.addChunk();
     this.#workers.set(block, post);
-    const { accessLog, output } = this.#options;
+    const { accessLog, output, traces = null } = this.#options;
     return {
       setup: {
         totals: block.totals.buffer,
         chunks: block.chunks,
         slots: [...this.#slots.entries()],
         accessLog,
+        traces: traces?.options ?? null,
       },
-      receive: ({ bytes, lines }) => {
-        const size = bytes.length;
-        output.writeBatch(bytes, lines);
-        post({ kind: "taken", bytes: size });
+      receive: (message) => {
+        const size = message.bytes.length;
+        if (message.kind === "lines") output.writeBatch(message.bytes, message.lines);
+        else traces?.relay.take(message);
+        post({ kind: "taken", of: message.kind, bytes: size });
       },
       detach: () => {
         if (this.#workers.delete(block)) this.#base.fold(block);
@@ -146,6 +152,7 @@ export class TelemetryHub {
       workers: { running: this.#workers.size, restarts: this.#restarts, stalls: this.#stalls },
       stream: this.#options.stream?.() ?? null,
       linesDropped: this.#options.output.dropped,
+      spans: this.#options.traces?.relay.scraped ?? null,
       about,
     });
   }

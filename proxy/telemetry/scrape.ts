@@ -25,6 +25,7 @@ import {
 } from "./block.ts";
 import type { MetricName } from "./catalogue.ts";
 import { histogram, type Labels, metric, metricHead, sample } from "./exposition.ts";
+import type { ScrapedSpans } from "./traces/span_relay.ts";
 import { OTHER_SLOT, RESERVED_SLOTS, type RouteSlots } from "./route_slots.ts";
 
 /** By method, and for each by class of status. */
@@ -73,6 +74,8 @@ export interface Scraped {
   /** Null without `--controller`. */
   readonly stream: ScrapedStream | null;
   readonly linesDropped: number;
+  /** Null without `--otlp-endpoint`. */
+  readonly spans: ScrapedSpans | null;
   readonly about: ScrapedProcess;
 }
 
@@ -87,6 +90,7 @@ export function* scrape(scraped: Scraped): Generator<string> {
   yield* streamMetrics(scraped);
   yield* snapshotMetrics(scraped);
   yield* trafficMetrics(scraped);
+  yield* spanMetrics(scraped);
   yield* routeMetrics(scraped);
 }
 
@@ -156,6 +160,15 @@ function* snapshotMetrics({ inForce, certificates, about }: Scraped): Generator<
 function showHosts({ hosts, isDefault }: CertificateTerm): string {
   const more = hosts.length > MAX_HOSTS ? ` and ${hosts.length - MAX_HOSTS} more` : "";
   return [...isDefault ? ["*"] : [], ...hosts.slice(0, MAX_HOSTS)].join(",") + more;
+}
+
+function* spanMetrics({ spans }: Scraped): Generator<string> {
+  if (spans === null) return;
+  yield single("pingress_spans_exported_total", spans.exported) +
+    metric(
+      "pingress_spans_dropped_total",
+      Object.entries(spans.dropped).map(([reason, count]) => [{ reason }, count]),
+    );
 }
 
 function* trafficMetrics({ blocks, linesDropped }: Scraped): Generator<string> {

@@ -31,6 +31,10 @@ function scraped(block: Block): Scraped {
     loads: { applied: 0, refused: 0 },
     workers: { running: 1, restarts: 0, stalls: 0 },
     stream: { ...stats.scraped, syncAge: 0 },
+    spans: {
+      exported: 1,
+      dropped: { error_limit: 1, queue_full: 1, rejected: 1, unavailable: 1 },
+    },
     linesDropped: 0,
     about: { version: "0", deno: "0", startedAt: 0, now: 0, memory: 0 },
   };
