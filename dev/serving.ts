@@ -9,6 +9,7 @@ import { SnapshotDiffer } from "../proxy/config/diff.ts";
 import type { ErrorPage } from "../proxy/forward/local_reply.ts";
 import type { ExchangeRecord } from "../proxy/http/message.ts";
 import { ProxyServer } from "../proxy/server.ts";
+import { DEFAULT_ACCESS_LOG } from "../proxy/telemetry/access_log/options.ts";
 import { TelemetryHub } from "../proxy/telemetry/hub.ts";
 import { DEFAULT_SERIES } from "../proxy/telemetry/series_options.ts";
 import { Telemetry } from "../proxy/telemetry/telemetry.ts";
@@ -78,7 +79,7 @@ export class Serving {
     const { log, accessLog, output, errorPage } = options;
     this.#options = options;
     this.hub = new TelemetryHub({
-      accessLog: accessLog === null ? null : { query: false },
+      accessLog: accessLog === null ? null : DEFAULT_ACCESS_LOG,
       // A folder has few routes, and whoever tries one looks for it.
       series: { ...DEFAULT_SERIES, by: "route" },
       output: accessLog ?? output,

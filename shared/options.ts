@@ -66,6 +66,11 @@ export interface SizeSpec extends RepeatableSpec<number> {
   readonly max?: number;
 }
 
+/** `0`, `0.05`, `1`: a share from 0 to 1. */
+export interface RatioSpec extends RepeatableSpec<number> {
+  readonly type: "ratio";
+}
+
 /** `0.0.0.0:80`, `[::]:443`, `:8080`. */
 export interface AddressSpec extends RepeatableSpec<Address> {
   readonly type: "address";
@@ -88,6 +93,7 @@ export type OptionSpec =
   | IntegerSpec
   | DurationSpec
   | SizeSpec
+  | RatioSpec
   | AddressSpec
   | CidrSpec
   | ChoiceSpec;
@@ -112,7 +118,7 @@ export interface Program {
 
 type Scalar<S> = S extends { type: "string" } ? string
   : S extends { type: "boolean" } ? boolean
-  : S extends { type: "integer" | "duration" | "size" } ? number
+  : S extends { type: "integer" | "duration" | "size" | "ratio" } ? number
   : S extends { type: "address" } ? Address
   : S extends { type: "cidr" } ? CidrList
   : S extends { type: "choice"; choices: readonly (infer C)[] } ? C
@@ -281,6 +287,8 @@ export function takes(spec: OptionSpec): string {
       }`;
     case "size":
       return `a size in bytes like 512, 32KiB or 1MiB${range(spec.min, spec.max, formatSize)}`;
+    case "ratio":
+      return "a number from 0 to 1 like 0.05";
     case "address":
       return "an IP address (or localhost) and a port like 0.0.0.0:80, [::]:443 or :8080";
     case "cidr":
@@ -343,6 +351,8 @@ function readValue(spec: Exclude<OptionSpec, BooleanSpec>, text: string): unknow
       return within(readDuration(text), spec.min, spec.max ?? MAX_DURATION);
     case "size":
       return within(readSize(text), spec.min, spec.max);
+    case "ratio":
+      return /^(0(\.\d{1,9})?|1(\.0{1,9})?)$/.test(text) ? Number(text) : null;
     case "address":
       return parseAddress(text);
     case "cidr": {

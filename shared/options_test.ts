@@ -302,3 +302,18 @@ Deno.test("a duration that may be infinite accepts never, others do not", () => 
   const refused = parseOptions(program, specs, ["--wait=never"]);
   assert.ok(refused.kind === "error" && refused.text.includes("--wait got"));
 });
+
+Deno.test("a ratio is a number from 0 to 1", () => {
+  const specs = defineOptions({ share: { type: "ratio", default: 1, help: "Shares." } });
+  const parse = (text: string) => parseOptions(PROGRAM, specs, [`--share=${text}`]);
+  for (const text of ["0", "1", "0.05", "1.0", "0.000000001"]) {
+    const parsed = parse(text);
+    assert.ok(parsed.kind === "ok");
+    assert.equal(parsed.options.share, Number(text));
+  }
+  for (const text of ["", "2", "1.1", "-0.5", ".5", "5%", "0,5", "1e-3", "NaN", "0.0000000001"]) {
+    const parsed = parse(text);
+    assert.ok(parsed.kind === "error", text);
+    assert.match(parsed.text, /takes a number from 0 to 1 like 0.05/);
+  }
+});

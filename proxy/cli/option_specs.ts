@@ -7,6 +7,8 @@ import { MAX_RANGE_PORTS, parsePortRange } from "../../shared/net/port_range.ts"
 import { defineOptions } from "../../shared/options.ts";
 import { BALANCES } from "../../shared/snapshot/setting_values.ts";
 import { DEFAULT_SERIES, MAX_SERIES_LIMIT, SERIES_BY } from "../telemetry/series_options.ts";
+import { ACCESS_LOG_FORMATS, parseFields } from "../telemetry/access_log/options.ts";
+import { parseOtlpEndpoint } from "../telemetry/traces/options.ts";
 import { parseControllerUrl } from "../config/stream/controller_address.ts";
 
 /** As a label's value is: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/ */
@@ -216,14 +218,70 @@ export const GENERAL_OPTIONS = defineOptions({
     type: "boolean",
     default: true,
     reason: "it is the first thing to look at in an incident",
-    help: "Writes a JSON line for each request to standard output. docs/access-log.md lists the " +
+    help: "Writes a line for each request to standard output. docs/access-log.md lists the " +
       "fields.",
+  },
+  accessLogFormat: {
+    type: "choice",
+    choices: ACCESS_LOG_FORMATS,
+    default: "json",
+    reason: "it has all fields, and programs read it without a pattern",
+    help:
+      "Format of the access log: one JSON object per line, or nginx for the format combined of " +
+      "nginx, with its escapes.",
+  },
+  accessLogFields: {
+    type: "string",
+    value: "FIELD,…",
+    check: (value) => {
+      const wrong = parseFields(value);
+      return typeof wrong === "string" ? `a list like time,method,path,status: ${wrong}` : null;
+    },
+    help: "Fields of the access log in JSON, in this order. Without the flag, a line has all of " +
+      "them.",
+  },
+  accessLogRatio: {
+    type: "ratio",
+    default: 1,
+    reason: "a request that a user asks about is in it",
+    help:
+      "Share of requests that have a line in the access log. Requests that failed (5xx responses, " +
+      "and those with an error code) have one always. The request id decides, so that proxies " +
+      "which pass it on choose the same requests.",
   },
   accessLogQuery: {
     type: "boolean",
     default: false,
     reason: "queries contain tokens and names, and logs are kept for long",
-    help: "Includes the query of the URL in the access log.",
+    help: "Includes the query of the URL in the access log, and in spans.",
+  },
+  otlpEndpoint: {
+    type: "string",
+    value: "URL",
+    check: (value) =>
+      parseOtlpEndpoint(value) === null
+        ? "http:// or https:// with a host like http://otel-collector.observability.svc:4318"
+        : null,
+    help: "Sends spans of requests to this OpenTelemetry collector, by OTLP over HTTP in JSON. " +
+      "/v1/traces is appended to the URL. Without the flag, no spans are made, and trace headers " +
+      "pass unchanged. docs/traces.md lists the attributes.",
+  },
+  traceRatio: {
+    type: "ratio",
+    default: 0.01,
+    reason: "a proxy serves thousands of requests per second, and those that failed are kept",
+    help:
+      "Share of requests without a parent span that are sampled. Requests with a traceparent of a " +
+      "trusted proxy are sampled as it says. Requests with a 5xx response that are not sampled have " +
+      "spans too, up to 50 spans per second and worker.",
+  },
+  traceServiceName: {
+    type: "string",
+    value: "NAME",
+    default: "pingress",
+    reason: "the name of the product",
+    check: (value) => /^[\x21-\x7e]{1,255}$/.test(value) ? null : "a name without blanks",
+    help: "The attribute service.name of spans.",
   },
   metricsBy: {
     type: "choice",

@@ -12,6 +12,12 @@ import type { Balance } from "../../shared/snapshot/types.ts";
 import { LIMIT_OPTIONS } from "./limit_specs.ts";
 import { type Limits } from "../http/limits.ts";
 import { type ControllerOptions, parseControllerUrl } from "../config/stream/controller_address.ts";
+import { type AccessLogOptions, ALL_FIELDS, parseFields } from "../telemetry/access_log/options.ts";
+import {
+  parseOtlpEndpoint,
+  type TraceExport,
+  type TraceOptions,
+} from "../telemetry/traces/options.ts";
 import { GENERAL_OPTIONS } from "./option_specs.ts";
 import type { SeriesBy } from "../telemetry/series_options.ts";
 
@@ -60,8 +66,10 @@ export interface ProxyOptions {
   readonly clusterDomain: string;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
-  readonly accessLog: boolean;
-  readonly accessLogQuery: boolean;
+  /** Null writes none. */
+  readonly accessLog: AccessLogOptions | null;
+  /** Null makes none. */
+  readonly traces: { readonly target: TraceExport; readonly spans: TraceOptions } | null;
   /** What requests are counted by. */
   readonly metricsBy: SeriesBy;
   /** Of those, and apart from them of Services, that have series of their own. */
@@ -96,6 +104,8 @@ export function parseProxyOptions(args: readonly string[]): ParsedProxyOptions {
     ["--admin", given.admin],
   ]);
   if (clash !== null) return { kind: "error", text: clash };
+  const accessLog = accessLogOf(given);
+  if (typeof accessLog === "string") return { kind: "error", text: accessLog };
   return {
     kind: "ok",
     options: {
@@ -120,8 +130,8 @@ export function parseProxyOptions(args: readonly string[]): ParsedProxyOptions {
       clusterDomain: given.clusterDomain,
       logLevel: given.logLevel,
       logFormat: given.logFormat,
-      accessLog: given.accessLog,
-      accessLogQuery: given.accessLogQuery,
+      accessLog,
+      traces: tracesOf(given),
       metricsBy: given.metricsBy,
       metricsLimit: given.metricsLimit,
       drainDelay: given.drainDelay,
@@ -192,6 +202,39 @@ function controllerOf(
   const wanted = lacks.map(([flag]) => `--${flag}`).join(" and ");
   return `--${given} needs ${wanted} too: a proxy trusts one authority for the controller's stream ` +
     `and shows it a token\n${PROXY_PROGRAM.name} --help says what there is`;
+}
+
+/** Null for none. What is wrong as a text. */
+function accessLogOf(
+  { accessLog, accessLogFormat: format, accessLogFields, accessLogQuery, accessLogRatio }: {
+    readonly accessLog: boolean;
+    readonly accessLogFormat: AccessLogOptions["format"];
+    readonly accessLogFields?: string;
+    readonly accessLogQuery: boolean;
+    readonly accessLogRatio: number;
+  },
+): AccessLogOptions | null | string {
+  if (!accessLog) return null;
+  if (format === "nginx" && accessLogFields !== undefined) {
+    return "--access-log-fields is for lines in JSON: remove it or --access-log-format=nginx\n" +
+      `${PROXY_PROGRAM.name} --help says what there is`;
+  }
+  const fields = accessLogFields === undefined ? ALL_FIELDS : parseFields(accessLogFields);
+  if (typeof fields === "string") throw new TypeError(fields);
+  return { format, fields, query: accessLogQuery, ratio: accessLogRatio };
+}
+
+/** Null for none. */
+function tracesOf(
+  { otlpEndpoint, traceRatio: ratio, traceServiceName: serviceName, accessLogQuery: query }: {
+    readonly otlpEndpoint?: string;
+    readonly traceRatio: number;
+    readonly traceServiceName: string;
+    readonly accessLogQuery: boolean;
+  },
+): ProxyOptions["traces"] {
+  const url = otlpEndpoint === undefined ? null : parseOtlpEndpoint(otlpEndpoint);
+  return url === null ? null : { target: { url, serviceName }, spans: { ratio, query } };
 }
 
 /** What is wrong as a text: workers share ports, so the system would not refuse the second use. */

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { DEFAULT_LIMITS } from "../http/limits.ts";
+import { DEFAULT_ACCESS_LOG } from "../telemetry/access_log/options.ts";
 import { parseProxyOptions, PROXY_OPTIONS } from "./options.ts";
 
 function options(...args: string[]) {
@@ -160,5 +161,47 @@ Deno.test("a controller is given by https, host and port only", () => {
     const parsed = parseProxyOptions(["--config=proxy.json", ...flags]);
     assert.equal(parsed.kind, address === null ? "error" : "ok", url);
     if (parsed.kind === "ok") assert.deepEqual(parsed.options.controller?.address, address);
+  }
+});
+
+Deno.test("an access log has what its flags say", () => {
+  assert.deepEqual(options().accessLog, DEFAULT_ACCESS_LOG);
+  assert.equal(options("--access-log=false", "--access-log-ratio=0.5").accessLog, null);
+  assert.deepEqual(
+    options("--access-log-fields=status,path", "--access-log-ratio=0.05").accessLog,
+    {
+      ...DEFAULT_ACCESS_LOG,
+      fields: ["status", "path"],
+      ratio: 0.05,
+    },
+  );
+  assert.equal(options("--access-log-format=nginx").accessLog?.format, "nginx");
+  const errors: readonly [args: string[], error: RegExp][] = [
+    [
+      ["--access-log-fields=time,statsu"],
+      /"time,statsu" is not a list like .*: "statsu" is no field .*did you mean status\?/,
+    ],
+    [["--access-log-fields="], /--access-log-fields got ""/],
+    [["--access-log-format=combined"], /takes one of json, nginx/],
+    [["--access-log-ratio=2"], /takes a number from 0 to 1 like 0.05/],
+    [["--access-log-format=nginx", "--access-log-fields=time"], /is for lines in JSON: remove it/],
+  ];
+  for (const [args, error] of errors) {
+    const parsed = parseProxyOptions(["--config=x", ...args]);
+    assert.ok(parsed.kind === "error", args.join(" "));
+    assert.match(parsed.text, error);
+  }
+});
+
+Deno.test("spans are made if there is somewhere to send them", () => {
+  assert.equal(options("--trace-ratio=1").traces, null);
+  assert.deepEqual(options("--otlp-endpoint=http://otel:4318").traces, {
+    target: { url: "http://otel:4318/v1/traces", serviceName: "pingress" },
+    spans: { ratio: 0.01, query: false },
+  });
+  for (
+    const flag of ["--otlp-endpoint=otel:4318", "--trace-service-name=a b", "--trace-ratio=5%"]
+  ) {
+    assert.equal(parseProxyOptions(["--config=x", flag]).kind, "error", flag);
   }
 });

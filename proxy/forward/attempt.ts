@@ -44,6 +44,8 @@ export class Attempt {
   readonly #upstream: HttpUpstream;
   readonly #policy: RoutePolicy;
   readonly #retries: RetryState | null;
+  /** Of the final response's head; 0 before it. */
+  #status = 0;
   #ended: () => void = noOne;
   #broke: (mistake: unknown) => void = noOne;
 
@@ -71,6 +73,7 @@ export class Attempt {
     record.tries++;
     record.triedAt = turnNow();
     record.answeredAt = 0;
+    context.telemetry.attemptBegun(exchange);
     endpoint.load.requests++;
   }
 
@@ -96,6 +99,7 @@ export class Attempt {
       this.failure = asProxyError(thrown, "connect_failed");
       this.#countFailure(this.failure);
       endpoint.load.requests--;
+      this.#context.telemetry.attemptEnded(this.#exchange, 0, this.failure.code);
       return null;
     }
     if (this.#upstream.has(endpoint)) return call;
@@ -163,6 +167,7 @@ export class Attempt {
   }
 
   #decline(call: HttpCall, status: number): void {
+    this.#status = status;
     const { address, port } = this.endpoint;
     this.#answered(status);
     this.isDeclined = true;
@@ -217,6 +222,7 @@ export class Attempt {
 
   /** The endpoint has responded. */
   #prepare({ response }: HttpCall): void {
+    this.#status = response.status;
     this.#answered(response.status);
     prepareResponse(response, this.#exchange.request);
   }
@@ -264,6 +270,10 @@ export class Attempt {
   #end(failure: ProxyError | null): void {
     this.failure = failure;
     this.endpoint.load.requests--;
+    const { telemetry } = this.#context;
+    if (telemetry.isTracing) {
+      telemetry.attemptEnded(this.#exchange, this.#status, failure?.code ?? null);
+    }
     this.#ended();
   }
 

@@ -11,10 +11,9 @@ import { asProxyError, ProxyError } from "../errors.ts";
 import { Attempt, type AttemptContext } from "./attempt.ts";
 import { EndpointHealth } from "./endpoint_health.ts";
 import type { GrpcDeadlines } from "../grpc/deadline.ts";
-import { prepareRequest, requestIdOf } from "../http/forwarded_headers.ts";
+import { requestIdOf } from "../http/forwarded_headers.ts";
 import type { Limits } from "../http/limits.ts";
-import { type LoopMark, MAX_OWN_MARKS } from "../http/loop_mark.ts";
-import type { TrustedProxies } from "../http/trusted_proxies.ts";
+import { MAX_OWN_MARKS } from "../http/loop_mark.ts";
 import { FilterChain } from "../filters/filter_chain.ts";
 import { FilteredExchange } from "../filters/filtered_exchange.ts";
 import { canGather, gather, type GatheredBody } from "./gathered_body.ts";
@@ -27,24 +26,21 @@ import {
 } from "../http/message.ts";
 import { HttpsRedirects, type HttpsRedirectsContext } from "./https_redirects.ts";
 import { type ErrorPage, localReply } from "./local_reply.ts";
+import { observe, type PreparationContext, prepare } from "./preparation.ts";
 import { isBlameless, isUnreachable, replayBody, RetryState } from "./retry.ts";
 import { BAD_PATH, type RouteTable } from "../router/table.ts";
-import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { Tunnels } from "./tunnel.ts";
 import type { PendingRequests } from "../upstream/pending_requests.ts";
 import { compilePolicy, type RoutePolicy } from "../route/policy.ts";
 import { chosen, type CompiledRoute, type HttpUpstream } from "../route/route.ts";
 import { UpstreamRequests, type UpstreamRequestsContext } from "./upstream_requests.ts";
 
-export interface ForwarderContext extends UpstreamRequestsContext, HttpsRedirectsContext {
+export interface ForwarderContext
+  extends UpstreamRequestsContext, PreparationContext, HttpsRedirectsContext {
   readonly limits: Limits;
   readonly deadlines: Deadlines;
-  readonly trustedProxies: Pick<TrustedProxies, "contains">;
-  /** What `CDN-Loop` says of this proxy, and of all that share its configuration. */
-  readonly loopMark: LoopMark;
   readonly bodies: BodyCounts;
   readonly log: Logger;
-  readonly telemetry: Telemetry;
   readonly certificates: Certificates;
   readonly tunnels: Tunnels;
   readonly grpcDeadlines: GrpcDeadlines;
@@ -82,10 +78,8 @@ export class Forwarder {
   readonly handle = (exchange: Exchange): Promise<void> | void => {
     const { request, client } = exchange;
     const isOverloaded = this.#context.isOverloaded();
-    const { table, telemetry, trustedProxies, loopMark } = this.#context;
-    const ownMarks = prepareRequest(exchange, trustedProxies, loopMark.value);
-    exchange.record.prepared = true;
-    telemetry.metrics.exchangeBegun();
+    const { table, telemetry } = this.#context;
+    const ownMarks = prepare(exchange, this.#context);
     // A redirected client would only come back, with a handshake to do.
     if (isOverloaded) return this.#localReply(exchange, new ProxyError("overloaded"));
     const place = table.find(request.host, request.path, request, client.listener);
@@ -145,8 +139,8 @@ export class Forwarder {
     const filters = action.kind === "forward"
       ? route.filters.chainFor(request, action.upstream.grpcWeb)
       : route.filters.chain;
-    const { bodyLimit, accessLog } = route.policy;
-    if (!accessLog) exchange.record.isLogged = false;
+    const { bodyLimit } = route.policy;
+    observe(exchange, route.policy, this.#context.telemetry);
     const isTooLarge = bodyLimit !== 0 && request.bodyLength !== 0 && exceeds(exchange, bodyLimit);
     if (filters !== null) {
       return this.#serveFiltered(new FilteredExchange(exchange, filters), route, isTooLarge);
@@ -285,7 +279,7 @@ export class Forwarder {
     const head = this.#httpsRedirects.of(exchange, route);
     if (head === null) return null;
     if (head instanceof ProxyError) return this.#localReply(exchange, head);
-    if (route?.policy.accessLog === false) exchange.record.isLogged = false;
+    if (route !== null) observe(exchange, route.policy, this.#context.telemetry);
     const filters = route === null ? null : route.filters.beforeHttps;
     if (filters === null) {
       this.#context.telemetry.metrics.filterReplied("https-redirect", head.status);

@@ -201,6 +201,7 @@ export class Http1Exchange implements Exchange {
     if (head.status === 100) this.body.continues();
     // Written down now: the head is the backend's connection's, which may end meanwhile.
     const bytes = interimBytes(head);
+    this.record.headBytesOut += bytes.length;
     return this.output.after(() => this.#write(bytes));
   }
 
@@ -209,7 +210,9 @@ export class Http1Exchange implements Exchange {
     this.responded = true;
     this.record.status = 101;
     this.closesAfter = true;
-    await this.output.after(() => this.#write(switchingBytes(head, this.request.upgrade)));
+    const bytes = switchingBytes(head, this.request.upgrade);
+    this.record.headBytesOut += bytes.length;
+    await this.output.after(() => this.#write(bytes));
     this.#owner.tunnelBegins();
     this.record.bytesIn += body.received;
     body.begin(UNKNOWN_LENGTH, true);
@@ -242,8 +245,9 @@ export class Http1Exchange implements Exchange {
     const keepAlive = !this.closesAfter;
     let sending: Promise<void> | void;
     try {
-      const response = { request, head, body, framing, keepAlive };
+      const response = { request, head, body, framing, keepAlive, headBytes: 0 };
       sending = sendResponse(response, owner.context.buffers.out, this.output, this.#write);
+      this.record.headBytesOut += response.headBytes;
     } catch (error) {
       // What came along with the head is malformed: nothing has been sent, so another response can be.
       this.responded = false;

@@ -14,6 +14,8 @@ export interface ResponseSending {
   readonly body: Body;
   readonly framing: ResponseFraming;
   readonly keepAlive: boolean;
+  /** Of the head as it is sent; known once `sendResponse` has returned. */
+  headBytes: number;
 }
 
 /**
@@ -22,14 +24,15 @@ export interface ResponseSending {
  * body throws that came along with the head.
  */
 export function sendResponse(
-  { request, head, body, framing, keepAlive }: ResponseSending,
+  sending: ResponseSending,
   buffers: BufferPool,
   output: Output,
   write: (view: Uint8Array) => Promise<void>,
 ): Promise<void> | void {
+  const { request, head, body, framing, keepAlive } = sending;
   const size = responseHeadSize(head);
   const out = size <= buffers.size ? buffers.take() : new Uint8Array(size);
-  let at = writeResponseHead(out, request, head, framing, keepAlive);
+  let at = sending.headBytes = writeResponseHead(out, request, head, framing, keepAlive);
   let first: ReturnType<Body["read"]>;
   try {
     first = framing === "none" ? null : body.read();

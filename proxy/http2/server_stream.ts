@@ -271,7 +271,7 @@ export class ServerStream extends Stream implements Exchange {
     if (this.responded || this.isClosed) return;
     this.#head = head;
     this.#isInterim = true;
-    this.sender.sent += this.connection.writeHead(this, false);
+    this.sender.headSent(this.connection.writeHead(this, false));
     this.#isInterim = false;
   }
 
@@ -391,6 +391,7 @@ export class ServerStream extends Stream implements Exchange {
     record.duration = turnNow() - record.startedAt;
     record.bytesIn += body.received;
     record.bytesOut = this.sender.sent;
+    record.headBytesOut = this.sender.sentHeads;
     this.#owner.context.onExchangeEnd(this);
     this.cancellation.reset();
     if (!this.isClosed) this.#settle();

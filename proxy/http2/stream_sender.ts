@@ -45,6 +45,8 @@ export class StreamSender<S extends SendingStream = SendingStream> {
   readonly window = new SendWindow();
   /** Header blocks and bodies, without framing, in bytes. */
   sent = 0;
+  /** Header blocks of heads among them. */
+  sentHeads = 0;
   /** It is in a queue of the connection: for room, or for the connection's window. */
   isQueued = false;
   /** Its head waits to be written. */
@@ -78,7 +80,7 @@ export class StreamSender<S extends SendingStream = SendingStream> {
     this.#connection = connection;
     this.window.available = window;
     this.timeout = connection.options.limits.writeTimeout;
-    this.sent = 0;
+    this.sent = this.sentHeads = 0;
     this.isQueued = this.isHeadDue = this.isReading = false;
     this.#body = this.#view = null;
     this.#resolve = this.#reject = null;
@@ -124,6 +126,12 @@ export class StreamSender<S extends SendingStream = SendingStream> {
     this.#offset = 0;
     this.#isLast = false;
     return this.#start() ?? Promise.resolve();
+  }
+
+  /** The header block of a head has been written, of so many bytes. */
+  headSent(bytes: number): void {
+    this.sent += bytes;
+    this.sentHeads += bytes;
   }
 
   /** Says END_STREAM on an open stream. */
@@ -177,7 +185,7 @@ export class StreamSender<S extends SendingStream = SendingStream> {
       if (!connection.takesHead(this, turn)) return;
       const isWhole = this.#isLast && this.#body === null && this.#view === null && !this.isReading;
       this.isHeadDue = false;
-      this.sent += connection.writeHead(this.stream, isWhole);
+      this.headSent(connection.writeHead(this.stream, isWhole));
       if (isWhole) return this.#finish();
     }
     if (this.isReading) return;

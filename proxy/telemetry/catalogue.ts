@@ -304,6 +304,19 @@ export const METRICS = {
     type: "counter",
     help: "Lines of the access log and of the log dropped because standard output was too slow.",
   },
+  pingress_spans_exported_total: {
+    type: "counter",
+    help: "Spans that the collector has accepted. Only with `--otlp-endpoint`.",
+  },
+  pingress_spans_dropped_total: {
+    type: "counter",
+    help: "Spans that were lost or not made. Only with `--otlp-endpoint`.",
+    labels: {
+      reason: "`queue_full`: more than 4 MiB of spans waited; `rejected`: by the collector; " +
+        "`unavailable`: the collector accepted nothing for too long; `error_limit`: more than 50 per " +
+        "second and worker of failed requests that are not sampled",
+    },
+  },
   pingress_build_info: {
     type: "gauge",
     help: "Always 1; the labels are the running versions.",

@@ -8,7 +8,9 @@
 import type { LineOutput } from "../../shared/log.ts";
 import type { HostChange, Snapshot, Upstream } from "../../shared/snapshot/types.ts";
 import type { ScrapedStream } from "../config/stream/stream_stats.ts";
-import type { AccessLogOptions } from "./access_log.ts";
+import type { AccessLogOptions } from "./access_log/options.ts";
+import type { TraceOptions } from "./traces/options.ts";
+import type { SpanRelay } from "./traces/span_relay.ts";
 import { Block, placeOfState } from "./block.ts";
 import { chunksFor } from "./chunks.ts";
 import { type CertificateTerm, scrape, type Scraped, type ScrapedProcess } from "./scrape.ts";
@@ -22,6 +24,8 @@ export interface TelemetryHubOptions {
   readonly accessLog: AccessLogOptions | null;
   /** What has series of its own; `DEFAULT_SERIES` by default. */
   readonly series?: SeriesOptions;
+  /** What spans are made of and who gets them; null, or left out, makes none. */
+  readonly traces?: { readonly options: TraceOptions; readonly relay: SpanRelay } | null;
   /** Where its lines go, between those of events. */
   readonly output: LineOutput;
   /** What has happened on the controller's stream; null, or left out, where there is none. */
@@ -89,7 +93,7 @@ export class TelemetryHub {
     this.#grow(block);
     this.#workers.set(block, { place, post });
     this.#blocks = [this.#base, ...this.#workers.keys()];
-    const { accessLog, output } = this.#options;
+    const { accessLog, output, traces = null } = this.#options;
     return {
       setup: {
         memory: block.memory,
@@ -97,11 +101,13 @@ export class TelemetryHub {
         routes: { added: [...this.#routes.routes()], removed: [] },
         upstreams: { added: [...this.#services.upstreams()], removed: [] },
         accessLog,
+        traces: traces?.options ?? null,
       },
-      receive: ({ bytes, lines }) => {
-        const size = bytes.length;
-        output.writeBatch(bytes, lines);
-        post({ kind: "taken", bytes: size });
+      receive: (message) => {
+        const size = message.bytes.length;
+        if (message.kind === "lines") output.writeBatch(message.bytes, message.lines);
+        else traces?.relay.take(message);
+        post({ kind: "taken", of: message.kind, bytes: size });
       },
       detach: () => {
         if (!this.#workers.delete(block)) return;
@@ -200,6 +206,7 @@ export class TelemetryHub {
       scrapesAborted: this.#scrapesAborted,
       stream: this.#options.stream?.() ?? null,
       linesDropped: this.#options.output.dropped,
+      spans: this.#options.traces?.relay.scraped ?? null,
       about,
     });
   }

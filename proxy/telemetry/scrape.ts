@@ -28,6 +28,7 @@ import {
   serviceMetrics,
 } from "./series_samples.ts";
 import type { SeriesSlots } from "./series_slots.ts";
+import type { ScrapedSpans } from "./traces/span_relay.ts";
 
 /** A certificate in use. */
 export interface CertificateTerm {
@@ -68,6 +69,8 @@ export interface Scraped extends ScrapedSeries {
   /** Null without `--controller`. */
   readonly stream: ScrapedStream | null;
   readonly linesDropped: number;
+  /** Null without `--otlp-endpoint`. */
+  readonly spans: ScrapedSpans | null;
   readonly about: ScrapedProcess;
 }
 
@@ -82,6 +85,7 @@ export function* scrape(scraped: Scraped): Generator<string> {
   yield* snapshotMetrics(scraped);
   yield* trafficMetrics(scraped);
   yield* serviceMetrics(scraped);
+  yield* spanMetrics(scraped);
   yield* routeMetrics(scraped);
   yield entryMetrics(scraped);
 }
@@ -171,6 +175,15 @@ function certificateEnds(terms: readonly CertificateTerm[]): (readonly [Labels, 
 function showHosts({ hosts, isDefault }: CertificateTerm): string {
   const more = hosts.length > MAX_HOSTS ? ` and ${hosts.length - MAX_HOSTS} more` : "";
   return [...isDefault ? ["*"] : [], ...hosts.slice(0, MAX_HOSTS)].join(",") + more;
+}
+
+function* spanMetrics({ spans }: Scraped): Generator<string> {
+  if (spans === null) return;
+  yield single("pingress_spans_exported_total", spans.exported) +
+    metric(
+      "pingress_spans_dropped_total",
+      Object.entries(spans.dropped).map(([reason, count]) => [{ reason }, count]),
+    );
 }
 
 function* trafficMetrics({ blocks, linesDropped }: Scraped): Generator<string> {

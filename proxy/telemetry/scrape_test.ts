@@ -57,6 +57,10 @@ function scraped(block: Block): Scraped {
     stalls: 0,
     scrapesAborted: 0,
     stream: { ...stats.scraped, syncAge: 0 },
+    spans: {
+      exported: 1,
+      dropped: { error_limit: 1, queue_full: 1, rejected: 1, unavailable: 1 },
+    },
     linesDropped: 0,
     about: {
       version: "0",

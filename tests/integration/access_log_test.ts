@@ -1,14 +1,17 @@
 /** The access log of a running proxy: a line of JSON for each exchange, whatever clients send. */
 import assert from "node:assert/strict";
-import { ACCESS_LOG_FIELDS } from "../../proxy/telemetry/access_log.ts";
+import { ACCESS_LOG_FIELDS, ALL_FIELDS } from "../../proxy/telemetry/access_log/options.ts";
+import { CidrList } from "../../shared/net/cidr.ts";
 import { Backend, Peer, refusingPort, statusOf } from "../support/backend.ts";
 import { ObservedProxy } from "../support/observed_proxy.ts";
 import { ProxyProcess } from "../support/proxy_process.ts";
 import { snapshotOf } from "../support/test_proxy.ts";
 
+const LOOPBACK = CidrList.parse("127.0.0.0/8") as CidrList;
+
 Deno.test("a line has the client, the request and its outcome", async () => {
   await using backend = new Backend();
-  using observed = new ObservedProxy([backend.port], { query: false });
+  using observed = new ObservedProxy([backend.port], { accessLog: { query: false } });
   using client = await Peer.connect(observed.port);
   const request = "GET /a/../b?token=secret HTTP/1.1\r\nHost: APP.example.com:80\r\n" +
     "User-Agent: test/1\r\nReferer: http://user:secret@other.test/x?token=secret\r\n" +
@@ -43,7 +46,7 @@ Deno.test("a line has the client, the request and its outcome", async () => {
 
 Deno.test("queries are logged if enabled", async () => {
   await using backend = new Backend();
-  using observed = new ObservedProxy([backend.port], { query: true });
+  using observed = new ObservedProxy([backend.port]);
   using client = await Peer.connect(observed.port);
   const referers = {
     "http://other.test/x?b=2": "http://other.test/x?b=2",
@@ -57,6 +60,97 @@ Deno.test("queries are logged if enabled", async () => {
   const lines = await observed.lines();
   assert.equal(lines[0].query, "?a=1");
   assert.deepEqual(lines.map((line) => line.referer), Object.values(referers));
+});
+
+Deno.test("a line has the chosen fields in the chosen order", async () => {
+  await using backend = new Backend();
+  const fields = ["status", "peer", "path", "method"] as const;
+  using observed = new ObservedProxy([backend.port], { accessLog: { fields } });
+  using client = await Peer.connect(observed.port);
+  await client.ask("GET /a HTTP/1.1\r\nHost: a\r\n\r\n");
+  await client.ask("PUT /b HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n");
+  assert.deepEqual(await observed.textLines(), [
+    '{"status":200,"path":"/a","method":"GET"}',
+    '{"status":200,"path":"/b","method":"PUT"}',
+  ]);
+});
+
+Deno.test("every field can be a line's only one", async () => {
+  await using backend = new Backend();
+  for (const field of ALL_FIELDS) {
+    using observed = new ObservedProxy([backend.port], { accessLog: { fields: [field] } });
+    using client = await Peer.connect(observed.port);
+    await client.ask(
+      "GET /a?b HTTP/1.1\r\nHost: a\r\nUser-Agent: test\r\nReferer: http://b/\r\n\r\n",
+    );
+    const [line] = await observed.lines();
+    // Nothing failed, no proxy is trusted, and no spans are made.
+    const isEmpty = ["peer", "error", "traceId"].includes(field);
+    assert.deepEqual(Object.keys(line), isEmpty ? [] : [field]);
+  }
+});
+
+Deno.test("a line in nginx's format has the request as it came, and the size of the body", async () => {
+  await using backend = new Backend(async (peer) => {
+    await peer.request();
+    await peer.send("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n");
+    await peer.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello");
+  });
+  const ports = [backend.port];
+  using observed = new ObservedProxy(ports, { accessLog: { format: "nginx", query: false } });
+  using client = await Peer.connect(observed.port);
+  await client.ask(
+    'GET /a/../b?token=secret HTTP/1.1\r\nHost: a\r\nUser-Agent: \xe9"\\\r\n' +
+      "Referer: http://user:secret@other.test/x?token=secret\r\n\r\n",
+  );
+  await client.send("nonsense\r\n\r\n");
+  await client.ended();
+  const [line, refused] = await observed.textLines();
+  assert.match(
+    line,
+    /^127\.0\.0\.1 - - \[\d\d\/[A-Z][a-z]{2}\/\d{4}:\d\d:\d\d:\d\d \+0000\] "GET \/a\/\.\.\/b HTTP\/1\.1" 200 5 "http:\/\/other\.test\/x" "\\xE9\\x22\\x5C"$/,
+  );
+  assert.match(refused, /\] "-" 400 \d+ "-" "-"$/);
+});
+
+Deno.test("--access-log-ratio writes the same requests everywhere, and every failed one", async () => {
+  await using backend = new Backend();
+  const ids = Array.from({ length: 400 }, (_, i) => `request-${i}`);
+  const fields = ["requestId", "status"] as const;
+  const logged = async (port: number, ratio: number) => {
+    using observed = new ObservedProxy([port], {
+      accessLog: { ratio, fields },
+      server: { trustedProxies: LOOPBACK },
+    });
+    using client = await Peer.connect(observed.port);
+    for (const id of ids) {
+      await client.ask(`GET / HTTP/1.1\r\nHost: a\r\nX-Request-Id: ${id}\r\n\r\n`);
+    }
+    return (await observed.lines()).map(({ requestId }) => requestId);
+  };
+  assert.deepEqual(await logged(backend.port, 0), []);
+  assert.deepEqual(await logged(backend.port, 1), ids);
+  const some = await logged(backend.port, 0.25);
+  assert.ok(some.length > 50 && some.length < 150, `${some.length} lines`);
+  assert.deepEqual(await logged(backend.port, 0.25), some);
+  // Whoever writes more has these among them.
+  const more = new Set(await logged(backend.port, 0.5));
+  assert.deepEqual(some.filter((id) => !more.has(id)), []);
+  assert.deepEqual(await logged(refusingPort(), 0), ids);
+});
+
+Deno.test("requests that a route logs not have no line in a sample either", async () => {
+  await using backend = new Backend();
+  using observed = new ObservedProxy([backend.port], { accessLog: { ratio: 0.5 } });
+  const [route] = snapshotOf([refusingPort()]).routes;
+  observed.apply({
+    ...snapshotOf([refusingPort()]),
+    routes: [{ ...route, policy: "quiet" }],
+    policies: [{ id: "quiet", accessLog: false }],
+  });
+  using client = await Peer.connect(observed.port);
+  assert.equal(statusOf(await client.ask("GET / HTTP/1.1\r\nHost: a\r\n\r\n")), 502);
+  assert.deepEqual(await observed.textLines(), []);
 });
 
 Deno.test("control and invalid bytes in targets and fields keep each line one JSON object", async () => {

@@ -204,7 +204,7 @@ Deno.test("a tunnel counts while it is open and when it ends, and not as a slow 
 
 Deno.test("no client can add series: ten thousand hosts, paths and methods add none", async () => {
   await using backend = new Backend();
-  using observed = new ObservedProxy([backend.port], { query: null });
+  using observed = new ObservedProxy([backend.port], { accessLog: null });
   const any = snapshotOf([backend.port]);
   const known = { ...any.routes[0], id: "known.example.com Prefix /", host: "known.example.com" };
   const snapshot = { ...any, routes: [known] };

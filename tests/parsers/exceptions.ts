@@ -114,9 +114,11 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "proxy/config/config_formats.ts": ["new ConfigFormats"],
       "proxy/config/stream/controller_address.ts": ["parseControllerUrl"],
       "proxy/process/data_plane.ts": ["LocalPlane.setZone"],
+      "proxy/telemetry/access_log/options.ts": ["parseFields"],
       "proxy/process/launcher.ts": ["startProxy"],
       "proxy/cli/options.ts": ["parseProxyOptions"],
-      "proxy/cli/permissions.ts": ["nameServersOf", "supervisorRights"],
+      "proxy/cli/permissions.ts": ["exporterRights", "nameServersOf", "supervisorRights"],
+      "proxy/telemetry/traces/options.ts": ["dialledHost", "parseOtlpEndpoint"],
       "proxy/config/stream/credentials.ts": ["readToken"],
       "shared/net/address.ts": ["describeListenError", "isPortTaken", "parseAddress"],
       "shared/net/port_range.ts": ["parsePortRange"],
@@ -305,6 +307,8 @@ export const EXCEPTIONS: readonly Exceptions[] = [
   {
     reason: "Writes or sends once what has been read and checked, or what we make ourselves.",
     functions: {
+      "proxy/telemetry/traces/otlp_client.ts": ["exportTo"],
+      "proxy/telemetry/traces/span_line.ts": ["SpanLine.attempt", "SpanLine.request"],
       "proxy/forward/local_reply.ts": ["localReply"],
       "controller/outputs/addresses/names.ts": ["sliceName"],
       "controller/outputs/addresses/refusal.ts": ["foreignFault"],
@@ -378,7 +382,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "proxy/http/fields.ts": ["new Fields"],
       "proxy/http/message.ts": ["new BytesBody", "new RequestHead", "new ResponseHead"],
       "proxy/io/output.ts": ["Output.writeLater", "Output.writeThen", "new Output"],
-      "proxy/http/request_id.ts": ["writeRequestId"],
+      "proxy/http/request_id.ts": ["writeRandomDigits", "writeRequestId"],
       "proxy/config/config_log.ts": ["ConfigLog.incomplete", "ConfigLog.overdue"],
       "proxy/config/stream/controller_link.ts": ["ControllerLink.send"],
       "proxy/config/stream/controller_stream.ts": ["ControllerStream.send"],
@@ -388,7 +392,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
         "metric",
         "streamPieces",
       ],
-      "proxy/telemetry/log_buffer.ts": ["pieceOf"],
+      "proxy/telemetry/lines/log_buffer.ts": ["LogBuffer.ascii", "pieceOf"],
       "shared/admin/response.ts": ["textResponse"],
       "shared/snapshot/empty_host.ts": ["emptyHostRoute"],
       "shared/log.ts": ["LineOutput.write", "LineOutput.writeBatch"],
@@ -397,6 +401,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
   {
     reason: "Moves bytes, or holds a value, without a look at it.",
     functions: {
+      "proxy/telemetry/traces/exporter.ts": ["Exporter.take"],
       "cli/json_parts.ts": ["closed", "nullable"],
       "controller/outputs/output.ts": ["leaderJob"],
       "proxy/io/buffer_pool.ts": ["BufferPool.give", "BulkPool.give"],
@@ -582,6 +587,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
   {
     reason: "Takes the same time for every value, or finds it in a map.",
     functions: {
+      "proxy/http/trace_context.ts": ["isSampled"],
       "controller/translate/model/route_settings.ts": [
         "isAcmeLocation",
         "needsNoLogin",

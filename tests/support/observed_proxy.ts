@@ -3,14 +3,22 @@
  * the lines of its access log.
  */
 import { SnapshotDiffer } from "../../proxy/config/diff.ts";
+import {
+  type AccessLogOptions,
+  DEFAULT_ACCESS_LOG,
+} from "../../proxy/telemetry/access_log/options.ts";
 import { TelemetryHub } from "../../proxy/telemetry/hub.ts";
 import { streamPieces } from "../../proxy/telemetry/exposition.ts";
 import { DEFAULT_SERIES, type SeriesOptions } from "../../proxy/telemetry/series_options.ts";
 import { Telemetry } from "../../proxy/telemetry/telemetry.ts";
 import type { Limits } from "../../proxy/http/limits.ts";
 import type { ProxyServerOptions } from "../../proxy/server.ts";
-import { LineOutput } from "../../shared/log.ts";
+import { type ExporterTimes, exportFrom } from "../../proxy/telemetry/traces/exporter.ts";
+import type { TraceOptions } from "../../proxy/telemetry/traces/options.ts";
+import { SpanRelay } from "../../proxy/telemetry/traces/span_relay.ts";
+import { LineOutput, type LogFields } from "../../shared/log.ts";
 import type { Endpoint, Snapshot } from "../../shared/snapshot/types.ts";
+import { until } from "./backend.ts";
 import { parseExposition } from "./exposition_parser.ts";
 import { snapshotOf, TestProxy } from "./test_proxy.ts";
 
@@ -25,8 +33,13 @@ export interface ObservedOptions {
   readonly limits?: Partial<Limits>;
   readonly server?: Partial<ProxyServerOptions>;
   readonly series?: Partial<SeriesOptions>;
-  /** Whether the access log has queries; null writes none. Default true. */
-  readonly query?: boolean | null;
+  /** What the access log is like, queries included unless it says otherwise; null writes none. */
+  readonly accessLog?: Partial<AccessLogOptions> | null;
+  /** What spans are made of, and where they are sent to; left out, none are made. */
+  readonly traces?: Partial<TraceOptions> & {
+    readonly url: string;
+    readonly times?: ExporterTimes;
+  };
 }
 
 export class ObservedProxy {
@@ -35,6 +48,13 @@ export class ObservedProxy {
   readonly #telemetry: Telemetry;
   readonly #output: LineOutput;
   readonly #differ = new SnapshotDiffer();
+  readonly #relay: SpanRelay | null = null;
+  /** What is logged of spans. */
+  readonly log: {
+    readonly level: string;
+    readonly message: string;
+    readonly fields?: LogFields;
+  }[] = [];
   /** What has been written to the log, as it was written. */
   written = "";
 
@@ -46,10 +66,25 @@ export class ObservedProxy {
         return Promise.resolve(bytes.length);
       },
     });
-    const query = options.query === undefined ? true : options.query;
+    const { accessLog = {}, traces } = options;
+    if (traces !== undefined) {
+      const { port1, port2 } = new MessageChannel();
+      exportFrom(port1, { url: traces.url, serviceName: "test" }, traces.times);
+      const logAt = (level: string) => (message: string, fields?: LogFields) =>
+        void this.log.push({ level, message, fields });
+      this.#relay = new SpanRelay(port2, traces, {
+        debug: logAt("debug"),
+        info: logAt("info"),
+        warn: logAt("warn"),
+        error: logAt("error"),
+      });
+    }
     this.hub = new TelemetryHub({
-      accessLog: query === null ? null : { query },
+      accessLog: accessLog && { ...DEFAULT_ACCESS_LOG, query: true, ...accessLog },
       series: { ...DEFAULT_SERIES, ...options.series },
+      traces: traces === undefined || this.#relay === null
+        ? null
+        : { options: { ratio: 1, query: false, ...traces }, relay: this.#relay },
       output: this.#output,
     });
     const worker = this.hub.attach((message) => this.#telemetry.receive(message));
@@ -82,9 +117,26 @@ export class ObservedProxy {
 
   /** The lines so far, as objects. */
   async lines(): Promise<Record<string, unknown>[]> {
+    return (await this.textLines()).map((line) => JSON.parse(line));
+  }
+
+  /** The lines so far. */
+  async textLines(): Promise<string[]> {
     this.#telemetry.close();
     await this.#output.flush();
-    return this.written.split("\n").slice(0, -1).map((line) => JSON.parse(line));
+    return this.written.split("\n").slice(0, -1);
+  }
+
+  /** Settles when each span has been sent, or has been lost. */
+  async spansSettled(): Promise<void> {
+    this.#telemetry.close();
+    await until("spans are settled", () => this.#relay?.queued === 0);
+  }
+
+  /** Settles when all spans have been sent, or have had the time (ms) for it. */
+  async spansSent(timeout = 10_000): Promise<void> {
+    this.#telemetry.close();
+    await this.#relay?.close(timeout);
   }
 
   [Symbol.dispose](): void {

@@ -59,6 +59,9 @@ export const PROCESS_KEYS = {
 } satisfies KeyGroup;
 
 const LOG: Readonly<Verdict> = flag("The proxy has --access-log, and logs to standard output");
+const LOG_FORMAT: Readonly<Verdict> = flag(
+  "The proxy has --access-log-format and --access-log-fields",
+);
 
 export const LOG_KEYS = {
   "access-log-params": plain(LINE, LOG, "sets how the access log is written"),
@@ -71,9 +74,9 @@ export const LOG_KEYS = {
   "disable-http-access-log": plain(BOOL, LOG, "writes none of HTTP"),
   "disable-stream-access-log": plain(BOOL, LOG, "writes none of TCP and UDP"),
   "skip-access-log-urls": plain(LINE, LOG, "leaves paths that begin so out of the access log"),
-  "log-format-escape-json": plain(BOOL, LOG, "escapes values for JSON"),
-  "log-format-escape-none": plain(BOOL, LOG, "does not escape values"),
-  "log-format-upstream": plain(LINE, LOG, "sets the format of the access log"),
+  "log-format-escape-json": plain(BOOL, LOG_FORMAT, "escapes values for JSON"),
+  "log-format-escape-none": plain(BOOL, LOG_FORMAT, "does not escape values"),
+  "log-format-upstream": plain(LINE, LOG_FORMAT, "sets the format of the access log"),
   "log-format-stream": plain(LINE, LOG, "sets that of TCP and UDP"),
   "error-log-level": plain(LINE, flag("The proxy has --log-level"), "sets the level of the log"),
   "error-log-path": plain(LINE, LOG, "names the file of the log"),
@@ -83,10 +86,18 @@ export const LOG_KEYS = {
   "debug-connections": plain(LINE, NOT_YET, "logs more of these clients"),
 } satisfies KeyGroup;
 
-const TRACES: Readonly<ConfigKey<string>> = plain(LINE, NOT_YET, "is a setting of traces");
+const TRACES: Readonly<ConfigKey<string>> = plain(
+  LINE,
+  flag("The proxy has --otlp-endpoint, --trace-ratio and --trace-service-name"),
+  "is a setting of traces",
+);
 
 export const TRACE_KEYS = {
-  "enable-opentelemetry": plain(BOOL, NOT_YET, "records a span for each request"),
+  "enable-opentelemetry": plain(
+    BOOL,
+    flag("The proxy has --otlp-endpoint"),
+    "records a span for each request",
+  ),
   "opentelemetry-config": TRACES,
   "opentelemetry-operation-name": TRACES,
   "opentelemetry-trust-incoming-span": TRACES,

@@ -1,9 +1,9 @@
 /**
- * Lines of JSON in bytes. In: pieces of lines: what is plain by itself, values, numbers. Out: all of
+ * Lines of a log in bytes. In: pieces of lines: what is plain by itself, values, numbers. Out: all of
  * them in UTF-8. Values are looked at while they are written: no string is made of those that need no
  * escape, which are nearly all.
  */
-import { escapeUnsafe } from "../../shared/log.ts";
+import { escapeUnsafe } from "../../../shared/log.ts";
 
 /** Room that every piece leaves for names and numbers behind it, in bytes. */
 const SLACK = 1024;
@@ -17,13 +17,16 @@ const QUOTE = 0x22;
 const ZERO = 0x30;
 const BACKSLASH = 0x5c;
 const LOWER_U = 0x75;
+const LOWER_X = 0x78;
 /** Powers of ten, up to the first that no number here reaches. */
 const POWERS = Int32Array.from({ length: 10 }, (_, exponent) => 10 ** exponent);
 
-/** 1 for characters that stand in a JSON string as they are. */
+/** 1 for characters that stand in a JSON string as they are, and in nginx's log. */
 const PLAIN = new Uint8Array(256);
 PLAIN.fill(1, 0x20, 0x7f);
 PLAIN[QUOTE] = PLAIN[BACKSLASH] = 0;
+
+const HEX_DIGITS = Uint8Array.from("0123456789ABCDEF", (digit) => digit.charCodeAt(0));
 
 /** A text that stands in many lines, ready to be written by four bytes at a time. */
 export interface Piece {
@@ -73,7 +76,7 @@ export class LogBuffer {
   }
 
   /** A short text of ASCII that needs no escape. */
-  #plain(text: string): void {
+  ascii(text: string): void {
     this.#reserve(text.length);
     const bytes = this.#bytes;
     let at = this.#at;
@@ -94,6 +97,38 @@ export class LogBuffer {
       bytes[at++] = code;
     }
     bytes[at++] = QUOTE;
+    this.#at = at;
+  }
+
+  /** Takes the last bytes away. */
+  shorten(count: number): void {
+    this.#at -= count;
+  }
+
+  /** Writes over a byte that is there. */
+  replace(at: number, byte: number): void {
+    this.#bytes[at] = byte;
+  }
+
+  /**
+   * A value of latin1 as `ngx_http_log_escape` writes it: `"`, `\`, and what is no visible ASCII as
+   * `\xXX`. What is too long is cut off.
+   */
+  escapedAsNginx(text: string): void {
+    const length = Math.min(text.length, MAX_VALUE);
+    this.#reserve(4 * length);
+    const bytes = this.#bytes;
+    let at = this.#at;
+    for (let i = 0; i < length; i++) {
+      const code = text.charCodeAt(i) & 0xff;
+      if (PLAIN[code] === 1) bytes[at++] = code;
+      else {
+        bytes[at++] = BACKSLASH;
+        bytes[at++] = LOWER_X;
+        bytes[at++] = HEX_DIGITS[code >> 4];
+        bytes[at++] = HEX_DIGITS[code & 15];
+      }
+    }
     this.#at = at;
   }
 
@@ -121,7 +156,7 @@ export class LogBuffer {
   integer(value: number): void {
     // Beyond these, and for what is none, digits are not worth a way of their own.
     if (!(value >= 0 && value <= 999_999_999) || !Number.isInteger(value)) {
-      return this.#plain(String(value));
+      return this.ascii(String(value));
     }
     this.#digits(value, 1);
   }
@@ -129,7 +164,7 @@ export class LogBuffer {
   /** A number of at most three decimals: microseconds of milliseconds are as fine as is of use. */
   thousandths(value: number): void {
     const rounded = Math.round(value * 1000);
-    if (!(rounded >= 0 && rounded <= 999_999_999)) return this.#plain(String(rounded / 1000));
+    if (!(rounded >= 0 && rounded <= 999_999_999)) return this.ascii(String(rounded / 1000));
     // As integers: V8 takes the remainder of doubles by a call of the C library.
     const all = rounded | 0;
     const whole = (all / 1000) | 0;

@@ -94,3 +94,15 @@ Deno.test("a buffer holds any amount, and is empty once taken", () => {
     assert.equal(out.length, 0);
   }
 });
+
+Deno.test("nginx's escapes leave visible ASCII alone, and what is too long is cut off", () => {
+  const all = String.fromCharCode(...Array.from({ length: 256 }, (_, code) => code));
+  const shown = [...all].map((char) =>
+    char >= " " && char <= "~" && char !== '"' && char !== "\\"
+      ? char
+      : `\\x${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`
+  ).join("");
+  assert.equal(written((out) => out.escapedAsNginx(all)), shown);
+  assert.equal(written((out) => out.escapedAsNginx("a".repeat(1025))), "a".repeat(1024));
+  assert.equal(written((out) => out.escapedAsNginx('"'.repeat(9999))), "\\x22".repeat(1024));
+});
