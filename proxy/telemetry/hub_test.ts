@@ -598,3 +598,28 @@ Deno.test("labels of 253 characters, with quotes, newlines and half surrogates a
   ]);
   assert.deepEqual(requests.map(([, count]) => count), [1, 1, 2]);
 });
+
+Deno.test("hosts and backends that are called none or other have series of their own", async () => {
+  const process = new Process({});
+  const snapshot = webSnapshot(["none /", "other /"], "");
+  process.comes({
+    ...snapshot,
+    upstreams: snapshot.upstreams.map((upstream, i) => ({ ...upstream, id: ["none", "other"][i] })),
+  });
+  const { telemetry } = process.start();
+  const { metrics } = telemetry;
+  for (const id of ["none /", "other /", "unknown"]) end(telemetry, id);
+  for (const id of ["other", "unknown"]) {
+    metrics.upstreamResponded(metrics.countersOfUpstream(id), 200, 3);
+  }
+  const counted = [...await process.series()]
+    .filter(([key]) => /^pingress_(upstream_)?requests_total/.test(key))
+    .map(([key, count]) => [/(?:host|service)="([^"]*)"/.exec(key)![1], count]);
+  assert.deepEqual(counted, [
+    ["other", 1],
+    ["other.", 1],
+    ["other", 1],
+    ["none.", 1],
+    ["other.", 1],
+  ]);
+});

@@ -111,7 +111,7 @@ export class RouteSeries {
       for (const route of routes) {
         const { namespace } = route.origin;
         const labels = this.by === "route" ? labelsOf(route) : texts.get(namespace) ??
-          labelsText({ namespace, host: route.host });
+          labelsText({ namespace, host: apart(namespace, route.host) });
         texts.set(namespace, labels);
         now.set(route.id, labels);
         if (this.by === "route") this.#info.set(labels, infoOf(labels, route));
@@ -222,7 +222,13 @@ function labelsOf({ id, host, origin: { namespace } }: Route): string {
 /** What is no Service, as in a file that somebody wrote, stands for itself. */
 function serviceLabels(upstream: string): string {
   const { namespace, name } = serviceOf(upstream) ?? { namespace: "", name: upstream };
-  return labelsText({ namespace, service: name });
+  return labelsText({ namespace, service: apart(namespace, name) });
+}
+
+/** A name without a namespace, as in a file, that is one of the words: it has a series of its own. */
+function apart(namespace: string, name: string): string {
+  const isWord = namespace === "" && (RESERVED_SLOTS as readonly string[]).includes(name);
+  return isWord ? `${name}.` : name;
 }
 
 /** @param labels of the series. */

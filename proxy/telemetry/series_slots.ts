@@ -14,7 +14,7 @@ export const DEFAULT_SLOT = 1;
 /** What is beyond the limit, and exchanges that outlived their route. */
 export const OTHER_SLOT = 2;
 
-/** Names of the slots above, for labels; hosts have no such names. */
+/** Names of the slots above, for labels. */
 export const RESERVED_SLOTS = ["none", "default", "other"] as const;
 
 /** In ms: workers take in a change within seconds, or are replaced. */
