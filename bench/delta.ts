@@ -115,7 +115,7 @@ class MainThread {
   #apply(snapshot: Snapshot, change: SnapshotChange | null): Promise<void> {
     const usable = this.#loader.load(snapshot);
     const delta = this.#differ.diff(snapshot, usable, change);
-    this.#hub.hostsChange(delta.hosts);
+    this.#hub.changes(delta);
     this.posted = packDelta(delta);
     this.#hub.snapshotApplied(snapshot, usable, this.#loader.refused);
     return Promise.resolve();

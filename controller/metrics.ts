@@ -157,14 +157,35 @@ export const CONTROLLER_METRICS = {
         "`limited` by the rate limit, `malformed`",
     },
   },
+  pingress_controller_event_loop_delay_seconds: {
+    type: "gauge",
+    help: "Longest delay of the event loop in the last minute.",
+  },
   pingress_controller_memory_bytes: {
     type: "gauge",
-    help: "Resident memory of the process.",
+    help: "Resident memory of the process; the same as `process_resident_memory_bytes`.",
   },
   pingress_controller_info: {
     type: "gauge",
     help: "Always 1; the label is the running version.",
     labels: { version: "Version of Pingress" },
+  },
+  pingress_build_info: {
+    type: "gauge",
+    help: "Always 1; the labels are the running versions.",
+    labels: { version: "Version of Pingress", deno: "Version of Deno" },
+  },
+  process_start_time_seconds: {
+    type: "gauge",
+    help: "Start time of the process, in seconds since the Unix epoch.",
+  },
+  process_cpu_seconds_total: {
+    type: "counter",
+    help: "CPU time of the process.",
+  },
+  process_resident_memory_bytes: {
+    type: "gauge",
+    help: "Resident memory of the process.",
   },
 } as const satisfies Record<string, MetricSpec>;
 
@@ -195,6 +216,8 @@ export class ControllerMetrics {
       this.#metrics.set(name, metric);
     }
     this.set("pingress_controller_info", 1, { version: VERSION });
+    this.set("pingress_build_info", 1, { version: VERSION, deno: Deno.version.deno });
+    this.set("process_start_time_seconds", Date.now() / 1000);
   }
 
   get contentType(): string {

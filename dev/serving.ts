@@ -9,8 +9,9 @@ import { SnapshotDiffer } from "../proxy/config/diff.ts";
 import type { ErrorPage } from "../proxy/forward/local_reply.ts";
 import type { ExchangeRecord } from "../proxy/http/message.ts";
 import { ProxyServer } from "../proxy/server.ts";
-import { DEFAULT_ACCESS_LOG } from "../proxy/telemetry/access_log_options.ts";
+import { DEFAULT_ACCESS_LOG } from "../proxy/telemetry/access_log/options.ts";
 import { TelemetryHub } from "../proxy/telemetry/hub.ts";
+import { DEFAULT_SERIES } from "../proxy/telemetry/series_options.ts";
 import { Telemetry } from "../proxy/telemetry/telemetry.ts";
 import type { ServedState } from "../cli/diff/route_changes.ts";
 import { DEFAULT_LISTEN_RANGE } from "../shared/net/port_range.ts";
@@ -79,10 +80,13 @@ export class Serving {
     this.#options = options;
     this.hub = new TelemetryHub({
       accessLog: accessLog === null ? null : DEFAULT_ACCESS_LOG,
+      // A folder has few routes, and whoever tries one looks for it.
+      series: { ...DEFAULT_SERIES, by: "route" },
       output: accessLog ?? output,
     });
     const worker = this.hub.attach((message) => telemetry.receive(message));
     const telemetry = new RoutedTelemetry(worker.setup, (message) => worker.receive(message));
+    telemetry.sampleLoop();
     this.#made = made;
     this.#folder = new ManifestFolder(options.paths);
     // Its warnings are about certificates that have expired, as problems of the plan are.
@@ -134,7 +138,7 @@ export class Serving {
       const { snapshot, made: madeHere } = this.#made.complete(plan.snapshot);
       const usable = this.#certificates.load(plan.snapshot);
       const delta = this.#differ.diff(snapshot, [...usable, ...madeHere]);
-      this.hub.hostsChange(delta.hosts);
+      this.hub.changes(delta);
       this.proxy.applyDelta(delta);
       this.hub.snapshotApplied(snapshot, usable, this.#certificates.refused);
       await this.proxy.openSockets();

@@ -144,18 +144,18 @@ export class ProxyServer {
       route: (exchange, isAllowed) => forwarder.route(exchange, isAllowed),
       forward: (exchange, upstream) => forwarder.forward(exchange, upstream),
     });
-    const filterServices = {
-      ...subrequests,
-      timeout: (time: number, passed: () => void) => new Timeout(time, passed),
-    };
     this.#configuration = new ActiveRoutes(this.#endpoints, log, this.#metrics, {
       limits,
       clock: this.#deadlines,
+      sweeps: this.#deadlines,
       balance: options.balance ?? "round-robin",
       grpcWeb: options.grpcWeb ?? false,
       filterMakers: options.filterMakers,
       credentials: new CredentialStore(options.verifyPassword ?? this.#passwords.verify),
-      filterServices,
+      filterServices: {
+        ...subrequests,
+        timeout: (time: number, passed: () => void) => new Timeout(time, passed),
+      },
       loopMark,
       isOpenSocket: (socket) => this.#sockets.isOpen(socket),
     });

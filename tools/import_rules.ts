@@ -175,12 +175,17 @@ const STARTUP: readonly [RegExp, string][] = [
   [/\bprocess\s*\.\s*argv\b/, "process.argv"],
 ];
 
+/** Takes nothing of `node:process` but CPU time. */
+const CPU_TIME = "shared/cpu_time.ts";
+
 function startupBreaches(module: Module, entries: ReadonlySet<string>): string[] {
   // Tools and benchmarks are programs of a file each, which nobody runs in production.
   if (LAYERS[folderOf(module.path)] === undefined || entries.has(module.path)) return [];
   if (/(^|\/)(main|options)\.ts$/.test(module.path)) return [];
   const found = STARTUP.filter(([pattern]) => pattern.test(module.code)).map(([, name]) => name);
-  if (module.imports.some((one) => one.specifier === "node:process")) found.push("node:process");
+  if (
+    module.path !== CPU_TIME && module.imports.some(({ specifier }) => specifier === "node:process")
+  ) found.push("node:process");
   return found.map((name) =>
     `${module.path} uses ${name}: only main and options read arguments and environment`
   );

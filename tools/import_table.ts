@@ -260,7 +260,13 @@ const CONTROLLER: Readonly<Record<string, readonly string[]>> = {
 
 const PROXY: Readonly<Record<string, readonly string[]>> = {
   "proxy/certificates": [],
-  "proxy/cli": ["proxy/config/stream", "proxy/http", "proxy/telemetry"],
+  "proxy/cli": [
+    "proxy/config/stream",
+    "proxy/http",
+    "proxy/telemetry",
+    "proxy/telemetry/access_log",
+    "proxy/telemetry/traces",
+  ],
   "proxy/config": ["proxy/certificates"],
   "proxy/config/stream": ["proxy/config"],
   "proxy/errors.ts": [],
@@ -310,6 +316,7 @@ const PROXY: Readonly<Record<string, readonly string[]>> = {
     "proxy/router",
     "proxy/server.ts",
     "proxy/telemetry",
+    "proxy/telemetry/traces",
   ],
   "proxy/route": [
     "proxy/certificates",
@@ -352,10 +359,17 @@ const PROXY: Readonly<Record<string, readonly string[]>> = {
   ],
   "proxy/telemetry": [
     "proxy/config/stream",
+    "proxy/filters",
     "proxy/http",
     "proxy/http2",
+    "proxy/telemetry/access_log",
+    "proxy/telemetry/lines",
+    "proxy/telemetry/traces",
     "proxy/upstream",
   ],
+  "proxy/telemetry/access_log": ["proxy/http", "proxy/telemetry/lines"],
+  "proxy/telemetry/lines": ["proxy/http"],
+  "proxy/telemetry/traces": ["proxy/http", "proxy/io", "proxy/telemetry/lines"],
   "proxy/upstream": ["proxy/errors.ts", "proxy/io"],
 };
 

@@ -32,6 +32,7 @@ export const INSTALLED_PROGRAMS: readonly InstalledProgram[] = [
       "proxy/main.ts",
       "proxy/process/supervisor.ts",
       "proxy/process/worker.ts",
+      "proxy/process/exporter_thread.ts",
       "proxy/filters/passwords/verifier.ts",
     ],
   },

@@ -2,13 +2,13 @@
  * The pages of what programs tell. In: the catalogues of metrics, and the fields of the access log.
  * Out: the text of `docs/metrics.md` and `docs/access-log.md`.
  */
-import { ACCESS_LOG_FIELDS } from "../proxy/telemetry/access_log_options.ts";
+import { ACCESS_LOG_FIELDS } from "../proxy/telemetry/access_log/options.ts";
 import { CONTROLLER_METRICS } from "../controller/metrics.ts";
 import { ERROR_KINDS } from "../shared/error_kinds.ts";
 import { DURATION_BOUNDS } from "../proxy/telemetry/block.ts";
 import { METRICS } from "../proxy/telemetry/catalogue.ts";
 import type { MetricSpec } from "../shared/metric_spec.ts";
-import { MAX_SLOTS } from "../proxy/telemetry/route_slots.ts";
+import { DEFAULT_SERIES, MAX_SERIES_LIMIT } from "../proxy/telemetry/series_options.ts";
 
 /** Where the pages stand, relative to the repository. */
 export const METRICS_PAGE = "docs/metrics.md";
@@ -26,25 +26,65 @@ export function metricsPage(): string {
     "## The proxy",
     "",
     "`GET /metrics` on the admin port, without authentication, in the Prometheus text format 0.0.4.",
-    "Values are summed over all workers, and counters survive the replacement of a worker. Label",
-    "values come from the configuration and from fixed sets, so clients cannot add series. A route",
-    "has series from its first request on, until it is deleted. Metrics by route are counted when a",
-    "request ends.",
+    "Values are summed over all workers, and counters survive a reload and the replacement of a",
+    "worker. They are those of one process: a rollout starts new ones at 0, so aggregate rates, as",
+    "in `sum(rate(pingress_requests_total[5m]))`, and not values. Label values come from the",
+    "configuration and from fixed sets, so clients cannot add series. Requests are counted when they",
+    "end.",
+    "",
+    "The labels `namespace` and `service` are those of routes, not those of the proxy's pod. **Scrape",
+    "with `honor_labels: true`** (`honorLabels` of a ServiceMonitor or PodMonitor); otherwise",
+    "Prometheus renames them to `exported_namespace` and `exported_service`.",
     "",
     ...metricsTable(METRICS),
     "",
-    "## The label `route`",
+    "## Number of series",
     "",
-    "A route's id is its host, path type and path: `app.example.com Prefix /api`. `none` is for",
-    "requests that matched no route or were rejected before the match, `default` for those of the",
-    `default backend, \`other\` for routes beyond the first ${MAX_SLOTS.toLocaleString("en")}`,
-    "and for requests whose route was deleted while they were in progress.",
+    "By default requests are counted by host, so the number of series does not grow with the number",
+    "of paths. With `--metrics-by=route`, the same metrics have a label `route` besides, and",
+    "`pingress_route_info` has the object and the Services of each route. Attempts at endpoints are",
+    "counted by Service in both cases. Expressions that aggregate by `host`, `namespace` or `service`",
+    "are the same with both. With `--metrics-by=route`, this is the rate of requests of each object:",
+    "",
+    "```promql",
+    "sum by (kind, name, namespace) (",
+    "  rate(pingress_requests_total[5m])",
+    "  * on (instance, route) group_left (kind, name) pingress_route_info",
+    ")",
+    "```",
+    "",
+    "A host, route or Service has series from its first request on, about 20 of them, until the",
+    `configuration no longer has it. \`--metrics-limit\` (default ${
+      DEFAULT_SERIES.limit.toLocaleString("en")
+    }, at most`,
+    `${
+      MAX_SERIES_LIMIT.toLocaleString("en")
+    }) bounds the hosts or routes that have series, and apart`,
+    "from them the Services. What is beyond counts as `other`, and gets series when there is room.",
+    '`pingress_metrics_entries` has the numbers; if it is not 0 for `state="other"`, raise the limit.',
+    "",
+    "## Words in labels",
+    "",
+    "A route's id is its host, path type and path: `app.example.com Prefix /api`. In place of a host,",
+    "and of an id, there are three words: `none` is for requests that matched no route or were",
+    "rejected before the match, `default` for those of the default backend, `other` for what is beyond",
+    "`--metrics-limit`, and for requests whose route, or attempts whose Service, was deleted while",
+    "they were in progress. With `--metrics-by=route` the label `route` has the word, and `host` is",
+    "empty. A backend of a file that is no Service has its id in `service`, and no namespace; a host",
+    "or backend of a file that has the name of one of these words is shown with a dot behind it.",
     "",
     "## Durations",
     "",
-    `The bounds of \`pingress_request_duration_seconds\` are ${
-      DURATION_BOUNDS.join(", ")
-    } and +Inf.`,
+    "The bounds of `pingress_request_duration_seconds` and `pingress_upstream_duration_seconds` are",
+    `${DURATION_BOUNDS.join(", ")} and +Inf.`,
+    "",
+    "## File descriptors and memory",
+    "",
+    "Without all permissions, Deno reads neither `/proc` nor cgroup files, so there are no",
+    "`process_open_fds` and `process_max_fds`. Use `container_file_descriptors`,",
+    "`container_ulimits_soft` and `container_spec_memory_limit_bytes` of the kubelet (cAdvisor), and",
+    "of the proxy `pingress_connections_open`, `pingress_descriptors_exhausted_total` and",
+    "`pingress_limit`.",
     "",
     "## Error codes",
     "",

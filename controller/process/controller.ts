@@ -13,6 +13,8 @@ import { type AdminServer, startAdmin } from "../../shared/admin/server.ts";
 import { describeListenError, formatAddress } from "../../shared/net/address.ts";
 import { Lifecycle } from "../../shared/lifecycle.ts";
 import { createLogger, type Logger, standardOutput } from "../../shared/log.ts";
+import { processCpuTime } from "../../shared/cpu_time.ts";
+import { LoopDelay } from "../../shared/loop_delay.ts";
 import { newLoopMark } from "../../shared/loop_mark_generator.ts";
 import { adminHandlers } from "./admin_handlers.ts";
 import { awaitEpoch } from "../watch/cluster_id.ts";
@@ -100,6 +102,7 @@ class Controller {
   readonly #lifecycle = new Lifecycle();
   readonly #stopping = new AbortController();
   readonly #metrics = new ControllerMetrics();
+  readonly #loopDelay = new LoopDelay();
   readonly #client: KubeClient;
   readonly #watches: Watches;
   readonly #bundle: GatewayBundle;
@@ -195,6 +198,7 @@ class Controller {
   async run(): Promise<void> {
     const { options, log } = this.#given;
     const stream = this.#stream;
+    this.#loopDelay.start();
     const admin = this.#startAdmin();
     if (typeof admin === "string") return await fail(log, admin);
     const deaf = await stream.start().then(() => null, (error) => error);
@@ -331,6 +335,7 @@ class Controller {
     await this.#leader.stop();
     await watched;
     this.#client.close();
+    this.#loopDelay.close();
     await admin.close();
     this.#lifecycle.enter("stopped");
     this.#given.log.info("Stopped");
@@ -362,7 +367,11 @@ class Controller {
     metrics.set("pingress_controller_synced", Number(this.#reconciler?.isSynced ?? false));
     const waiting = (this.#reconciler?.waiting ?? 0) / 1000;
     metrics.set("pingress_controller_changes_waiting_seconds", waiting);
-    metrics.set("pingress_controller_memory_bytes", Deno.memoryUsage().rss);
+    const { rss } = Deno.memoryUsage();
+    metrics.set("pingress_controller_memory_bytes", rss);
+    metrics.set("process_resident_memory_bytes", rss);
+    metrics.total("process_cpu_seconds_total", processCpuTime());
+    metrics.set("pingress_controller_event_loop_delay_seconds", this.#loopDelay.longest);
     metrics.watches(this.#watches.stats());
     this.#outputs.measure();
     this.#stream.server.measure();

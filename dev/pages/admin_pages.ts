@@ -3,6 +3,7 @@
  * what counts it. Out: handlers by path: a list of what there is, the metrics of the proxy, the CA's
  * certificate for anyone, and explanations of URLs for this machine alone.
  */
+import { DEFAULT_LIMITS } from "../../proxy/http/limits.ts";
 import { metricsHandler } from "../../proxy/process/admin_handlers.ts";
 import type { TelemetryHub } from "../../proxy/telemetry/hub.ts";
 import { translate } from "../../controller/translate/translator.ts";
@@ -52,7 +53,7 @@ export function adminPages(
   return {
     "/": index,
     "/explain": loopbackOnly((request) => explain(request, served(), options)),
-    "/metrics": metricsHandler({ hub, version: VERSION }),
+    "/metrics": metricsHandler({ hub, version: VERSION, limits: DEFAULT_LIMITS }),
     [AUTHORITY_PATH]: () =>
       new Response(authority, { headers: { "content-type": "application/x-x509-ca-cert" } }),
   };

@@ -6,7 +6,9 @@ import { LOG_FORMATS, LOG_LEVELS } from "../../shared/log.ts";
 import { MAX_RANGE_PORTS, parsePortRange } from "../../shared/net/port_range.ts";
 import { defineOptions } from "../../shared/options.ts";
 import { BALANCES } from "../../shared/snapshot/setting_values.ts";
-import { ACCESS_LOG_FORMATS, parseFields } from "../telemetry/access_log_options.ts";
+import { DEFAULT_SERIES, MAX_SERIES_LIMIT, SERIES_BY } from "../telemetry/series_options.ts";
+import { ACCESS_LOG_FORMATS, parseFields } from "../telemetry/access_log/options.ts";
+import { parseOtlpEndpoint } from "../telemetry/traces/options.ts";
 import { parseControllerUrl } from "../config/stream/controller_address.ts";
 
 /** As a label's value is: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/ */
@@ -251,7 +253,53 @@ export const GENERAL_OPTIONS = defineOptions({
     type: "boolean",
     default: false,
     reason: "queries contain tokens and names, and logs are kept for long",
-    help: "Includes the query of the URL in the access log.",
+    help: "Includes the query of the URL in the access log, and in spans.",
+  },
+  otlpEndpoint: {
+    type: "string",
+    value: "URL",
+    check: (value) =>
+      parseOtlpEndpoint(value) === null
+        ? "http:// or https:// with a host like http://otel-collector.observability.svc:4318"
+        : null,
+    help: "Sends spans of requests to this OpenTelemetry collector, by OTLP over HTTP in JSON. " +
+      "/v1/traces is appended to the URL. Without the flag, no spans are made, and trace headers " +
+      "pass unchanged. docs/traces.md lists the attributes.",
+  },
+  traceRatio: {
+    type: "ratio",
+    default: 0.01,
+    reason: "a proxy serves thousands of requests per second, and those that failed are kept",
+    help:
+      "Share of requests without a parent span that are sampled. Requests with a traceparent of a " +
+      "trusted proxy are sampled as it says. Requests with a 5xx response that are not sampled have " +
+      "spans too, up to 50 spans per second and worker.",
+  },
+  traceServiceName: {
+    type: "string",
+    value: "NAME",
+    default: "pingress",
+    reason: "the name of the product",
+    check: (value) => /^[\x21-\x7e]{1,255}$/.test(value) ? null : "a name without blanks",
+    help: "The attribute service.name of spans.",
+  },
+  metricsBy: {
+    type: "choice",
+    choices: SERIES_BY,
+    default: DEFAULT_SERIES.by,
+    reason: "the number of series does not grow with the number of paths",
+    help: "Counts requests by host, or by route too: the metrics of requests then also have the " +
+      "label route, and there is pingress_route_info to join them with.",
+  },
+  metricsLimit: {
+    type: "integer",
+    default: DEFAULT_SERIES.limit,
+    min: 1,
+    max: MAX_SERIES_LIMIT,
+    reason: "each has some 20 series: what a Prometheus of usual size takes of one target",
+    help:
+      "Maximum number of hosts (or routes) and of Services with metrics of their own. What is " +
+      "beyond counts as other; pingress_metrics_entries says how many there are.",
   },
   drainDelay: {
     type: "duration",

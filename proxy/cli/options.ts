@@ -12,8 +12,14 @@ import type { Balance } from "../../shared/snapshot/types.ts";
 import { LIMIT_OPTIONS } from "./limit_specs.ts";
 import { type Limits } from "../http/limits.ts";
 import { type ControllerOptions, parseControllerUrl } from "../config/stream/controller_address.ts";
-import { type AccessLogOptions, ALL_FIELDS, parseFields } from "../telemetry/access_log_options.ts";
+import { type AccessLogOptions, ALL_FIELDS, parseFields } from "../telemetry/access_log/options.ts";
+import {
+  parseOtlpEndpoint,
+  type TraceExport,
+  type TraceOptions,
+} from "../telemetry/traces/options.ts";
 import { GENERAL_OPTIONS } from "./option_specs.ts";
+import type { SeriesBy } from "../telemetry/series_options.ts";
 
 export const PROXY_PROGRAM: Program = {
   name: "deno task proxy",
@@ -62,6 +68,12 @@ export interface ProxyOptions {
   readonly logFormat: LogFormat;
   /** Null writes none. */
   readonly accessLog: AccessLogOptions | null;
+  /** Null makes none. */
+  readonly traces: { readonly target: TraceExport; readonly spans: TraceOptions } | null;
+  /** What requests are counted by. */
+  readonly metricsBy: SeriesBy;
+  /** Of those, and apart from them of Services, that have series of their own. */
+  readonly metricsLimit: number;
   /** In ms. */
   readonly drainDelay: number;
   /** In ms, after the delay. */
@@ -119,6 +131,9 @@ export function parseProxyOptions(args: readonly string[]): ParsedProxyOptions {
       logLevel: given.logLevel,
       logFormat: given.logFormat,
       accessLog,
+      traces: tracesOf(given),
+      metricsBy: given.metricsBy,
+      metricsLimit: given.metricsLimit,
       drainDelay: given.drainDelay,
       drainTimeout: given.drainTimeout,
       limits: {
@@ -207,6 +222,19 @@ function accessLogOf(
   const fields = accessLogFields === undefined ? ALL_FIELDS : parseFields(accessLogFields);
   if (typeof fields === "string") throw new TypeError(fields);
   return { format, fields, query: accessLogQuery, ratio: accessLogRatio };
+}
+
+/** Null for none. */
+function tracesOf(
+  { otlpEndpoint, traceRatio: ratio, traceServiceName: serviceName, accessLogQuery: query }: {
+    readonly otlpEndpoint?: string;
+    readonly traceRatio: number;
+    readonly traceServiceName: string;
+    readonly accessLogQuery: boolean;
+  },
+): ProxyOptions["traces"] {
+  const url = otlpEndpoint === undefined ? null : parseOtlpEndpoint(otlpEndpoint);
+  return url === null ? null : { target: { url, serviceName }, spans: { ratio, query } };
 }
 
 /** What is wrong as a text: workers share ports, so the system would not refuse the second use. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { DEFAULT_LIMITS } from "../http/limits.ts";
-import { DEFAULT_ACCESS_LOG } from "../telemetry/access_log_options.ts";
+import { DEFAULT_ACCESS_LOG } from "../telemetry/access_log/options.ts";
 import { parseProxyOptions, PROXY_OPTIONS } from "./options.ts";
 
 function options(...args: string[]) {
@@ -190,5 +190,18 @@ Deno.test("an access log has what its flags say", () => {
     const parsed = parseProxyOptions(["--config=x", ...args]);
     assert.ok(parsed.kind === "error", args.join(" "));
     assert.match(parsed.text, error);
+  }
+});
+
+Deno.test("spans are made if there is somewhere to send them", () => {
+  assert.equal(options("--trace-ratio=1").traces, null);
+  assert.deepEqual(options("--otlp-endpoint=http://otel:4318").traces, {
+    target: { url: "http://otel:4318/v1/traces", serviceName: "pingress" },
+    spans: { ratio: 0.01, query: false },
+  });
+  for (
+    const flag of ["--otlp-endpoint=otel:4318", "--trace-service-name=a b", "--trace-ratio=5%"]
+  ) {
+    assert.equal(parseProxyOptions(["--config=x", flag]).kind, "error", flag);
   }
 });

@@ -12,6 +12,7 @@ import { isIP } from "node:net";
 import { formatAddress, isAny, withoutIpv6 } from "../../shared/net/address.ts";
 import { portsOf } from "../../shared/net/port_range.ts";
 import { isGranted, listenerGrant, NO_RIGHTS, type Rights } from "../../shared/rights.ts";
+import { dialledHost } from "../telemetry/traces/options.ts";
 import type { ProxyOptions } from "./options.ts";
 
 /** Nothing but the network that the thread which starts it has; for those that carry traffic. */
@@ -38,6 +39,12 @@ export function supervisorRights(options: ProxyOptions, nameServers: readonly st
     ],
     net: netGrants(options, nameServers) ?? "inherit",
   };
+}
+
+/** The rights of the thread that exports spans: to dial their collector. */
+export function exporterRights(url: string): Rights {
+  // As for `netGrants`: what is narrow already cannot be narrowed.
+  return { ...NO_RIGHTS, net: isGranted({ name: "net" }) ? [dialledHost(url)] : "inherit" };
 }
 
 /** What may be dialled and listened on; null where that cannot be told narrower than it is. */

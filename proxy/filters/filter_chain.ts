@@ -3,18 +3,30 @@
  * responses. Out: for each hook those that have it, so that an exchange calls no others.
  */
 import type { Filter } from "./filter.ts";
+import type { FilterName } from "./filter_name.ts";
 
 type Hook<K extends keyof Filter> = Filter & Required<Pick<Filter, K>>;
 
+/** A filter and what metrics call it. */
+export interface NamedFilter {
+  readonly kind: FilterName;
+  readonly filter: Filter;
+}
+
 export class FilterChain {
   readonly request: readonly Hook<"request">[];
+  /** Of those, in the same order. */
+  readonly requestNames: readonly FilterName[];
   readonly requestBody: readonly Hook<"requestBody">[];
   readonly response: readonly Hook<"response">[];
   readonly body: readonly Hook<"body">[];
   readonly end: readonly Hook<"end">[];
 
-  constructor(requests: readonly Filter[], responses: readonly Filter[]) {
+  constructor(named: readonly NamedFilter[], responses: readonly Filter[]) {
+    const requests = named.map(({ filter }) => filter);
     this.request = withHook(requests, "request");
+    this.requestNames = named.filter(({ filter }) => filter.request !== undefined)
+      .map(({ kind }) => kind);
     this.requestBody = withHook(requests, "requestBody");
     this.response = withHook(responses, "response");
     this.body = withHook(responses, "body");

@@ -24,6 +24,7 @@ import {
   UNKNOWN_LENGTH,
 } from "../http/message.ts";
 import type { FilterChain } from "./filter_chain.ts";
+import type { FilterName } from "./filter_name.ts";
 
 export class FilteredExchange implements Exchange {
   readonly request: RequestHead;
@@ -37,6 +38,8 @@ export class FilteredExchange implements Exchange {
   addedMark: string;
   readonly #exchange: Exchange;
   readonly #chain: FilterChain;
+  /** The request hook that was called last, by its place in the chain. */
+  #called = 0;
   /** A response hook has failed: the reply that says so does without them. */
   #isBroken = false;
 
@@ -69,9 +72,15 @@ export class FilteredExchange implements Exchange {
     return this.#beginFrom(0);
   }
 
+  /** The filter that has replied, or thrown, where `begin` has ended so. */
+  get repliedBy(): FilterName {
+    return this.#chain.requestNames[this.#called];
+  }
+
   #beginFrom(index: number): Reply | null | Promise<Reply | null> {
     const { request } = this.#chain;
     for (let i = index; i < request.length; i++) {
+      this.#called = i;
       const verdict = request[i].request(this);
       if (verdict instanceof Promise) {
         return verdict.then((reply) => reply ?? this.#beginFrom(i + 1));

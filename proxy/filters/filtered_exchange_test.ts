@@ -32,7 +32,10 @@ function scene(filters: readonly Filter[], payload: Uint8Array | null = null) {
       sent.push({ head, body });
     },
   } as unknown as Exchange;
-  const filtered = new FilteredExchange(exchange, new FilterChain(filters, filters));
+  const filtered = new FilteredExchange(
+    exchange,
+    new FilterChain(filters.map((filter) => ({ kind: "access", filter })), filters),
+  );
   return { exchange, filtered, sent };
 }
 

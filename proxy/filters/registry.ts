@@ -12,7 +12,8 @@ import type { AccessServices } from "./access/services.ts";
 import { blockedClients, type BlockedClientsServices } from "./blocked_clients.ts";
 import { deadline, type DeadlineServices } from "./deadline.ts";
 import type { Filter } from "./filter.ts";
-import { FilterChain } from "./filter_chain.ts";
+import type { FilterName, Kind, OwnKind } from "./filter_name.ts";
+import { FilterChain, type NamedFilter } from "./filter_chain.ts";
 import { grpcWeb, isGrpcWeb } from "./grpc_web.ts";
 import { requestHeaders, responseHeaders } from "./header_change.ts";
 import { hsts } from "./hsts.ts";
@@ -24,8 +25,6 @@ import { requestRedirect } from "./request_redirect.ts";
 import { requestHost } from "./request_host.ts";
 import { rewrite } from "./rewrite.ts";
 import { wwwRedirect } from "./www_redirect.ts";
-
-type Kind = FilterSpec["kind"];
 
 type SpecOf<K extends Kind> = Extract<FilterSpec, { readonly kind: K }>;
 
@@ -52,14 +51,11 @@ export const MAKERS: FilterMakers = {
   "www-redirect": wwwRedirect,
 };
 
-/** Kinds that the proxy adds by itself. */
-type OwnKind = "received-path" | "max-forwards" | "grpc-web";
-
 /** What the order also knows: the redirect to HTTPS, which is no filter of a route. */
 const HTTPS_REDIRECT = "https-redirect";
 
 /** Filters of one kind keep the order of the snapshot: those of the route, then the backend's. */
-export const REQUEST_ORDER = inOrder<Kind | OwnKind | typeof HTTPS_REDIRECT>({
+export const REQUEST_ORDER = inOrder<FilterName>({
   "received-path": true,
   // Checks of other filters take their time too.
   "deadline": true,
@@ -104,9 +100,8 @@ function inOrder<K extends string>(places: Readonly<Record<K, true>>): readonly 
   return Object.keys(places);
 }
 
-interface Made {
+interface Made extends NamedFilter {
   readonly kind: Kind | OwnKind;
-  readonly filter: Filter;
 }
 
 const RECEIVED_PATH: Made = { kind: "received-path", filter: receivedPath };
@@ -141,7 +136,7 @@ export class RouteFilters {
     const begun = decoded ? [RECEIVED_PATH, ...first] : first;
     this.beforeHttps = first.length === 0
       ? null
-      : new FilterChain(sorted(begun, REQUEST_ORDER), sorted(this.#made, RESPONSE_ORDER));
+      : new FilterChain(sorted(begun, REQUEST_ORDER), responsesOf(this.#made));
   }
 
   /**
@@ -180,10 +175,13 @@ function make<K extends Kind>(
 }
 
 function chainOf(made: readonly Made[]): FilterChain {
-  return new FilterChain(sorted(made, REQUEST_ORDER), sorted(made, RESPONSE_ORDER));
+  return new FilterChain(sorted(made, REQUEST_ORDER), responsesOf(made));
 }
 
-function sorted(made: readonly Made[], order: readonly string[]): Filter[] {
-  return made.toSorted((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind))
-    .map(({ filter }) => filter);
+function responsesOf(made: readonly Made[]): Filter[] {
+  return sorted(made, RESPONSE_ORDER).map(({ filter }) => filter);
+}
+
+function sorted(made: readonly Made[], order: readonly string[]): Made[] {
+  return made.toSorted((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
 }

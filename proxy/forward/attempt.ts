@@ -44,6 +44,8 @@ export class Attempt {
   readonly #upstream: HttpUpstream;
   readonly #policy: RoutePolicy;
   readonly #retries: RetryState | null;
+  /** Of the final response's head; 0 before it. */
+  #status = 0;
   #ended: () => void = noOne;
   #broke: (mistake: unknown) => void = noOne;
 
@@ -69,7 +71,9 @@ export class Attempt {
     this.#retries = retries;
     record.endpoint = endpoint;
     record.tries++;
-    if (context.telemetry.isLogging) record.triedAt = turnNow();
+    record.triedAt = turnNow();
+    record.answeredAt = 0;
+    context.telemetry.attemptBegun(exchange);
     endpoint.load.requests++;
   }
 
@@ -93,7 +97,9 @@ export class Attempt {
       );
     } catch (thrown) {
       this.failure = asProxyError(thrown, "connect_failed");
+      this.#countFailure(this.failure);
       endpoint.load.requests--;
+      this.#context.telemetry.attemptEnded(this.#exchange, 0, this.failure.code);
       return null;
     }
     if (this.#upstream.has(endpoint)) return call;
@@ -129,6 +135,7 @@ export class Attempt {
     }
     cancellation.register(call.abort);
     const received = (error: unknown) => this.#received(call, error);
+    exchange.record.sentAt = turnNow();
     try {
       const body = replay === null ? exchange.body : replay.reader();
       call.send(request, exchange.added, request.authority, payload, body, this.#policy.timeouts);
@@ -160,8 +167,9 @@ export class Attempt {
   }
 
   #decline(call: HttpCall, status: number): void {
+    this.#status = status;
     const { address, port } = this.endpoint;
-    this.#context.health.answered(this.#upstream, this.endpoint, status);
+    this.#answered(status);
     this.isDeclined = true;
     this.#fail(call, new ProxyError("no_endpoint", `${address}:${port} responded with ${status}`));
   }
@@ -214,11 +222,25 @@ export class Attempt {
 
   /** The endpoint has responded. */
   #prepare({ response }: HttpCall): void {
-    const { request, record } = this.#exchange;
-    const { health, telemetry } = this.#context;
-    health.answered(this.#upstream, this.endpoint, response.status);
-    if (telemetry.isLogging) record.answeredAt = turnNow();
-    prepareResponse(response, request);
+    this.#status = response.status;
+    this.#answered(response.status);
+    prepareResponse(response, this.#exchange.request);
+  }
+
+  /** Counts the final head. */
+  #answered(status: number): void {
+    const { record } = this.#exchange;
+    const { health, telemetry: { metrics } } = this.#context;
+    const upstream = this.#upstream;
+    health.answered(upstream, this.endpoint, status);
+    record.answeredAt = turnNow();
+    metrics.upstreamResponded(upstream.counters, status, record.answeredAt - record.sentAt);
+  }
+
+  /** An attempt that the client broke off says nothing of its Service. */
+  #countFailure({ side }: ProxyError): void {
+    if (side !== "upstream") return;
+    this.#context.telemetry.metrics.upstreamFailed(this.#upstream.counters);
   }
 
   /** All of the response has been handed on. */
@@ -239,12 +261,19 @@ export class Attempt {
     exchange.cancellation.unregister(call.abort);
     // Servers end a call at its deadline too, grpc-go by RST_STREAM: that is no fault of the endpoint.
     const isLate = error.side === "upstream" && this.#context.grpcDeadlines.hasPassed(exchange);
-    this.#end(isLate ? new ProxyError("deadline_passed") : error);
+    const failure = isLate ? new ProxyError("deadline_passed") : error;
+    // With a head it has been counted.
+    if (exchange.record.answeredAt === 0) this.#countFailure(failure);
+    this.#end(failure);
   }
 
   #end(failure: ProxyError | null): void {
     this.failure = failure;
     this.endpoint.load.requests--;
+    const { telemetry } = this.#context;
+    if (telemetry.isTracing) {
+      telemetry.attemptEnded(this.#exchange, this.#status, failure?.code ?? null);
+    }
     this.#ended();
   }
 

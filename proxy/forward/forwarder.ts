@@ -11,12 +11,9 @@ import { asProxyError, ProxyError } from "../errors.ts";
 import { Attempt, type AttemptContext } from "./attempt.ts";
 import { EndpointHealth } from "./endpoint_health.ts";
 import type { GrpcDeadlines } from "../grpc/deadline.ts";
-import { prepareRequest, requestIdOf } from "../http/forwarded_headers.ts";
-import { httpsLocation, isAcmeChallenge } from "../http/https_location.ts";
+import { requestIdOf } from "../http/forwarded_headers.ts";
 import type { Limits } from "../http/limits.ts";
-import { type LoopMark, MAX_OWN_MARKS } from "../http/loop_mark.ts";
-import type { TrustedProxies } from "../http/trusted_proxies.ts";
-import { cameOverHttps, redirectTo } from "../filters/https_redirect.ts";
+import { MAX_OWN_MARKS } from "../http/loop_mark.ts";
 import { FilterChain } from "../filters/filter_chain.ts";
 import { FilteredExchange } from "../filters/filtered_exchange.ts";
 import { canGather, gather, type GatheredBody } from "./gathered_body.ts";
@@ -25,28 +22,25 @@ import {
   type Exchange,
   NO_BODY,
   type Reply,
-  type RequestHead,
   type ResponseHead,
 } from "../http/message.ts";
+import { HttpsRedirects, type HttpsRedirectsContext } from "./https_redirects.ts";
 import { type ErrorPage, localReply } from "./local_reply.ts";
+import { observe, type PreparationContext, prepare } from "./preparation.ts";
 import { isBlameless, isUnreachable, replayBody, RetryState } from "./retry.ts";
 import { BAD_PATH, type RouteTable } from "../router/table.ts";
-import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { Tunnels } from "./tunnel.ts";
 import type { PendingRequests } from "../upstream/pending_requests.ts";
 import { compilePolicy, type RoutePolicy } from "../route/policy.ts";
 import { chosen, type CompiledRoute, type HttpUpstream } from "../route/route.ts";
 import { UpstreamRequests, type UpstreamRequestsContext } from "./upstream_requests.ts";
 
-export interface ForwarderContext extends UpstreamRequestsContext {
+export interface ForwarderContext
+  extends UpstreamRequestsContext, PreparationContext, HttpsRedirectsContext {
   readonly limits: Limits;
   readonly deadlines: Deadlines;
-  readonly trustedProxies: Pick<TrustedProxies, "contains">;
-  /** What `CDN-Loop` says of this proxy, and of all that share its configuration. */
-  readonly loopMark: LoopMark;
   readonly bodies: BodyCounts;
   readonly log: Logger;
-  readonly telemetry: Telemetry;
   readonly certificates: Certificates;
   readonly tunnels: Tunnels;
   readonly grpcDeadlines: GrpcDeadlines;
@@ -54,23 +48,17 @@ export interface ForwarderContext extends UpstreamRequestsContext {
   readonly holds: PendingRequests;
   /** True while memory is too short for another request. */
   readonly isOverloaded: () => boolean;
-  /** The port of HTTPS that clients know; null where there is none. */
-  readonly httpsPort: () => number | null;
-  /** Whether plain HTTP is redirected to HTTPS where no route says otherwise. */
-  readonly redirects: boolean;
   /** Null for plain text. */
   readonly errorPage: ErrorPage | null;
   /** The routes in force; an exchange asks once and keeps what it got. */
   readonly table: RouteTable<CompiledRoute>;
 }
 
-/** Where TLS ends before this proxy, which has none of its own. */
-const HTTPS_PORT = 443;
-
 export class Forwarder {
   readonly #context: ForwarderContext;
   readonly #attempts: AttemptContext;
   readonly #health: EndpointHealth;
+  readonly #httpsRedirects: HttpsRedirects;
   /** Of routes that say nothing. */
   readonly #defaultPolicy: RoutePolicy;
 
@@ -82,6 +70,7 @@ export class Forwarder {
     const requests = new UpstreamRequests(context, metrics);
     const health = new EndpointHealth(log, metrics);
     this.#health = health;
+    this.#httpsRedirects = new HttpsRedirects(context);
     this.#attempts = { requests, health, grpcDeadlines, telemetry, tunnels };
   }
 
@@ -89,9 +78,8 @@ export class Forwarder {
   readonly handle = (exchange: Exchange): Promise<void> | void => {
     const { request, client } = exchange;
     const isOverloaded = this.#context.isOverloaded();
-    const { table, telemetry, trustedProxies, loopMark } = this.#context;
-    const ownMarks = prepareRequest(exchange, trustedProxies, loopMark.value);
-    exchange.record.prepared = true;
+    const { table, telemetry } = this.#context;
+    const ownMarks = prepare(exchange, this.#context);
     // A redirected client would only come back, with a handshake to do.
     if (isOverloaded) return this.#localReply(exchange, new ProxyError("overloaded"));
     const place = table.find(request.host, request.path, request, client.listener);
@@ -151,8 +139,8 @@ export class Forwarder {
     const filters = action.kind === "forward"
       ? route.filters.chainFor(request, action.upstream.grpcWeb)
       : route.filters.chain;
-    const { bodyLimit, accessLog } = route.policy;
-    if (!accessLog) exchange.record.isLogged = false;
+    const { bodyLimit } = route.policy;
+    observe(exchange, route.policy, this.#context.telemetry);
     const isTooLarge = bodyLimit !== 0 && request.bodyLength !== 0 && exceeds(exchange, bodyLimit);
     if (filters !== null) {
       return this.#serveFiltered(new FilteredExchange(exchange, filters), route, isTooLarge);
@@ -228,14 +216,30 @@ export class Forwarder {
   ): Promise<void> {
     if (isTooLarge) return this.#localReply(exchange, new ProxyError("body_too_large"));
     this.#context.telemetry.filtersBegin(exchange);
+    let reply: Reply | null | Promise<Reply | null>;
     try {
-      const reply = exchange.begin();
-      return reply instanceof Promise
-        ? reply.then((late) => this.#serveLate(exchange, route, late))
-        : this.#serveBegun(exchange, route, reply);
+      reply = exchange.begin();
+    } catch (thrown) {
+      return this.#filterFailed(exchange, thrown);
+    }
+    if (reply instanceof Promise) {
+      return reply.then(
+        (late) => this.#serveLate(exchange, route, late),
+        (thrown) => this.#filterFailed(exchange, thrown),
+      );
+    }
+    try {
+      return this.#serveBegun(exchange, route, reply);
     } catch (thrown) {
       return Promise.reject(thrown);
     }
+  }
+
+  /** A filter has ended the request with an error, be it its verdict. */
+  #filterFailed(exchange: FilteredExchange, thrown: unknown): Promise<void> {
+    const error = asProxyError(thrown, "internal");
+    this.#context.telemetry.metrics.filterReplied(exchange.repliedBy, error.status);
+    return this.#localReply(exchange, error);
   }
 
   /** After filters that had to wait, while the request may have ended. */
@@ -256,9 +260,9 @@ export class Forwarder {
     route: CompiledRoute,
     reply: Reply | null,
   ): Promise<void> {
-    return reply === null
-      ? this.#serve(exchange, route)
-      : this.#respond(exchange, reply.head, reply.body);
+    if (reply === null) return this.#serve(exchange, route);
+    this.#context.telemetry.metrics.filterReplied(exchange.repliedBy, reply.head.status);
+    return this.#respond(exchange, reply.head, reply.body);
   }
 
   /** A host that has another certificate than the one shown must be asked on a connection of its own. */
@@ -271,36 +275,17 @@ export class Forwarder {
    * backend gets it then, but redirects of the route itself come first, as in nginx.
    */
   #redirectToHttps(exchange: Exchange, place: number): Promise<void> | null {
-    const { certificates, httpsPort, table } = this.#context;
-    const route = place < 0 ? null : table.target(place);
-    const policy = route === null ? null : route.policy.httpsRedirect;
-    // So of all requests where nothing is about TLS.
-    if (policy === null && certificates.size === 0) return null;
-    const { request } = exchange;
-    if (!this.#isRedirected(request, route) || cameOverHttps(exchange)) return null;
-    // HTTP/1.0 needs no Host, and there is no URL without one.
-    if (request.host === "") {
-      return this.#localReply(exchange, new ProxyError("bad_request", "no host for HTTPS"));
-    }
-    if (route?.policy.accessLog === false) exchange.record.isLogged = false;
-    const head = redirectTo(httpsLocation(request, httpsPort() ?? HTTPS_PORT, policy));
+    const route = place < 0 ? null : this.#context.table.target(place);
+    const head = this.#httpsRedirects.of(exchange, route);
+    if (head === null) return null;
+    if (head instanceof ProxyError) return this.#localReply(exchange, head);
+    if (route !== null) observe(exchange, route.policy, this.#context.telemetry);
     const filters = route === null ? null : route.filters.beforeHttps;
-    return filters === null
-      ? this.#respond(exchange, head, NO_BODY)
-      : this.#redirectFiltered(new FilteredExchange(exchange, filters), head, place);
-  }
-
-  /** As the route says, if it does; else as the host's settings do, if there is a certificate. */
-  #isRedirected({ host, path }: RequestHead, route: CompiledRoute | null): boolean {
-    const { certificates, httpsPort, redirects, table } = this.#context;
-    const ofRoute = route?.httpsRedirect ?? null;
-    const when = ofRoute === null ? route?.policy.httpsRedirect?.when ?? null : null;
-    if (ofRoute === false || when === "never") return false;
-    if (when === "always") return true;
-    if (httpsPort() === null || isAcmeChallenge(path)) return false;
-    // A certificate that does not name the host would only be refused.
-    if (certificates.covering(host)?.redirects(host) !== true) return false;
-    return when === "certificate" || (redirects && (ofRoute ?? table.redirectsToHttps(host)));
+    if (filters === null) {
+      this.#context.telemetry.metrics.filterReplied("https-redirect", head.status);
+      return this.#respond(exchange, head, NO_BODY);
+    }
+    return this.#redirectFiltered(new FilteredExchange(exchange, filters), head, place);
   }
 
   /** Responds with a redirect of the route's own filters, if there is one, or to HTTPS. */
@@ -313,8 +298,16 @@ export class Forwarder {
     try {
       telemetry.routed(exchange.record, table.counters(place));
       telemetry.filtersBegin(exchange);
-      const reply = await exchange.begin();
-      await this.#respond(exchange, reply?.head ?? toHttps, reply?.body ?? NO_BODY);
+      let reply: Reply | null;
+      try {
+        reply = await exchange.begin();
+      } catch (thrown) {
+        return await this.#filterFailed(exchange, thrown);
+      }
+      const head = reply?.head ?? toHttps;
+      const name = reply === null ? "https-redirect" : exchange.repliedBy;
+      telemetry.metrics.filterReplied(name, head.status);
+      await this.#respond(exchange, head, reply?.body ?? NO_BODY);
     } catch (thrown) {
       await this.#localReply(exchange, asProxyError(thrown, "internal"));
     } finally {

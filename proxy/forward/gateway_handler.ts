@@ -7,13 +7,13 @@
  * short as it is.
  */
 import { ProxyError } from "../errors.ts";
-import { prepareRequest } from "../http/forwarded_headers.ts";
 import { MAX_OWN_MARKS } from "../http/loop_mark.ts";
 import type { Exchange } from "../http/message.ts";
 import type { CompiledRoute } from "../route/route.ts";
 import type { SocketListeners } from "../router/socket_listeners.ts";
 import { BAD_PATH, NO_ROUTE } from "../router/table.ts";
 import type { ForwarderContext } from "./forwarder.ts";
+import { prepare } from "./preparation.ts";
 
 export interface GatewayHandlerContext extends
   Pick<
@@ -42,10 +42,9 @@ export class GatewayHandler {
   readonly handle = (exchange: Exchange): Promise<void> | void => {
     const { request, client, record } = exchange;
     const { host, path } = request;
-    const { sockets, table, telemetry, trustedProxies, loopMark } = this.#context;
+    const { sockets, table, telemetry } = this.#context;
     const isOverloaded = this.#context.isOverloaded();
-    const ownMarks = prepareRequest(exchange, trustedProxies, loopMark.value);
-    record.prepared = true;
+    const ownMarks = prepare(exchange, this.#context);
     if (isOverloaded) return this.#server.refuse(exchange, new ProxyError("overloaded"));
     const listener = sockets.find(client.listener, host);
     // A host that no listener takes would get the same response over any other connection.

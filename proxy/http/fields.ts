@@ -61,6 +61,9 @@ export const GRPC_TIMEOUT = 38;
 export const PROXY = 39;
 /** RFC 8586: the proxies that a request has passed. */
 export const CDN_LOOP = 40;
+/** https://www.w3.org/TR/trace-context/ */
+export const TRACEPARENT = 41;
+export const TRACESTATE = 42;
 /** Any other name, of a field that came never to be put into a table (RFC 7541 §6.2.3). */
 export const SENSITIVE = 253;
 export const UNDERSCORE = 254;
@@ -126,6 +129,8 @@ const NAMES: readonly [string, number][] = [
   ["grpc-timeout", GRPC_TIMEOUT],
   ["proxy", PROXY],
   ["cdn-loop", CDN_LOOP],
+  ["traceparent", TRACEPARENT],
+  ["tracestate", TRACESTATE],
   ["x-forwarded", FORWARDED_FAMILY],
   ["x-rewrite-url", FORWARDED_FAMILY],
 ];

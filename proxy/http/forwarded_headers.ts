@@ -29,8 +29,14 @@ import { type Exchange, type RequestHead, type ResponseHead, UNKNOWN_LENGTH } fr
 import { isRequestId, newRequestId, writeRequestId } from "./request_id.ts";
 import type { TrustedProxies } from "./trusted_proxies.ts";
 
-/** Index of X-Request-Id in the fields that `forwardedFields` makes. */
+/** Index of X-Request-Id in the fields that `prepareRequest` adds. */
 const REQUEST_ID = 0;
+/** Index of traceparent there, where requests are traced. */
+export const TRACEPARENT_INDEX = 1;
+/** A traceparent that is to be written over. */
+const NO_TRACE = `00-${"0".repeat(32)}-${"0".repeat(16)}-00`;
+const TRACED: readonly [string, string][] = [["traceparent", NO_TRACE]];
+const UNTRACED: readonly [string, string][] = [];
 /** Bytes by which the host of one request may be longer than that of the last one. */
 const HOST_ROOM = 64;
 
@@ -57,18 +63,21 @@ UNTRUSTED[FORWARDED] = UNTRUSTED[FORWARDED_FAMILY] = 1;
 /**
  * Prepares a request for the backend: drops what ends here, sets `exchange.added`. Returns how many
  * `loopMark`s the request already has; the added one comes on top of them, on a line of its own.
+ *
+ * @param traced adds a traceparent, for `Tracer` to write; the same for all requests of a connection.
  */
 export function prepareRequest(
   exchange: Exchange,
   trustedProxies: Pick<TrustedProxies, "contains">,
   loopMark: string,
+  traced = false,
 ): number {
   const { request, client, record } = exchange;
   const { fields } = request;
   if (client.trusted) {
     const chain = joined(fields, X_FORWARDED_FOR);
     record.clientAddress = namedClient(exchange, chain, trustedProxies);
-    exchange.added = trustedFields(exchange, chain, loopMark);
+    exchange.added = trustedFields(exchange, chain, loopMark, traced);
     exchange.addedAuthority = "";
     // The next request of the connection may come when it is trusted no more.
     exchange.addedMark = "";
@@ -78,6 +87,7 @@ export function prepareRequest(
   } else {
     exchange.added = fieldsOf([
       ["X-Request-Id", newRequestId()],
+      ...(traced ? TRACED : UNTRACED),
       ["X-Forwarded-For", client.address],
       ["X-Real-IP", client.address],
       ["X-Forwarded-Proto", client.secure ? "https" : "http"],
@@ -164,10 +174,12 @@ function trustedFields(
   { request, client, record }: Exchange,
   chain: readonly string[],
   loopMark: string,
+  traced: boolean,
 ): Fields {
   const { fields } = request;
   return fieldsOf([
     ["X-Request-Id", trustedRequestId(fields) ?? newRequestId()],
+    ...(traced ? TRACED : UNTRACED),
     ["X-Forwarded-For", [...chain, client.address].join(", ")],
     ["X-Real-IP", record.clientAddress],
     ["X-Forwarded-Proto", last(fields, X_FORWARDED_PROTO) ?? (client.secure ? "https" : "http")],

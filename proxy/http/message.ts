@@ -167,6 +167,56 @@ export interface Duplex {
   abort(error: ProxyError): void;
 }
 
+/** No traceparent goes to its backend but what the client has sent. */
+export const UNTRACED = 0;
+/** Spans are made only where it fails. */
+export const UNSAMPLED = 1;
+export const SAMPLED = 2;
+export type Tracing = typeof UNTRACED | typeof UNSAMPLED | typeof SAMPLED;
+
+/** What a route says of the traces of its requests. */
+export interface RouteTracing {
+  readonly isTraced: boolean;
+  /** Of the request's span; "" for one of method and path. */
+  readonly name: string;
+  /** Whether a traceparent counts, whoever sends it; null: that of trusted proxies. */
+  readonly trust: boolean | null;
+}
+
+export interface AskedEndpoint {
+  readonly address: string;
+  readonly port: number;
+  /** As `Upstream.protocol`; plain HTTP where it is missing. */
+  readonly protocol?: string;
+}
+
+/** An attempt that has ended, for a span of its own. Times as in the record. */
+export interface AttemptSpan {
+  /** 16 hexadecimal digits. */
+  readonly id: string;
+  readonly endpoint: AskedEndpoint;
+  readonly startedAt: number;
+  readonly endedAt: number;
+  /** Of the final response's head; 0 where there was none. */
+  readonly status: number;
+  readonly error: ErrorCode | null;
+  /** How many attempts came before it. */
+  readonly resends: number;
+}
+
+/** What the spans of a request need. Ids are hexadecimal digits; "" where there is none. */
+export class RequestTrace {
+  /** Of the span that the client names as its own. */
+  parentId = "";
+  /** The tracestate that goes on. */
+  state = "";
+  /** Of the request's own span; "" where it has not been told to anybody. */
+  spanId = "";
+  /** As the route says; "" where it does not. */
+  name = "";
+  readonly attempts: AttemptSpan[] = [];
+}
+
 /**
  * What is known of an exchange when it has ended, for metrics and the access log. One object serves
  * the exchanges of a connection in turn. Times are in ms, monotonic.
@@ -207,15 +257,20 @@ export class ExchangeRecord {
   /** Where it is counted, and which routes were in force then; see `Metrics.routed`. */
   counters = 0;
   routedAt = -1;
-  /** Id of the route, for the access log alone; null where none was looked for or found. */
+  /** Whether spans are made of it. */
+  tracing: Tracing = UNTRACED;
+  /** What its spans need beyond this record; null where nothing does. */
+  trace: RequestTrace | null = null;
+  /** Id of the route, for access log and spans alone; null where none was looked for or found. */
   route: string | null = null;
   upstream = "";
   /** The one that was asked last. */
-  endpoint: { readonly address: string; readonly port: number } | null = null;
+  endpoint: AskedEndpoint | null = null;
   /** How many times an endpoint was asked. */
   tries = 0;
-  /** When the last try began, and when its answer's head had come; 0 where nobody asks for it. */
+  /** When the last try began, when its first byte was sent, and when its answer's head had come, or 0. */
   triedAt = 0;
+  sentAt = 0;
   answeredAt = 0;
   /** The target as the client has sent it, where a filter has changed it; null where none has. */
   requestedPath: string | null = null;
@@ -244,11 +299,14 @@ export class ExchangeRecord {
     this.filters = null;
     this.counters = 0;
     this.routedAt = -1;
+    this.tracing = UNTRACED;
+    this.trace = null;
     this.route = null;
     this.upstream = "";
     this.endpoint = null;
     this.tries = 0;
     this.triedAt = 0;
+    this.sentAt = 0;
     this.answeredAt = 0;
     this.requestedPath = null;
     this.requestedQuery = "";

@@ -1,6 +1,6 @@
 /**
- * Ids of requests. In: nothing, or one that somebody else has given. Out: 128 random bits as 32 hexadecimal digits, from a store of
- * random bytes that is filled a page at a time.
+ * Ids of requests, and of spans. In: nothing, or one that somebody else has given. Out: 128 random bits as
+ * 32 hexadecimal digits, from a store of random bytes that is filled a page at a time.
  */
 export const REQUEST_ID_LENGTH = 32;
 
@@ -14,11 +14,16 @@ const DIGITS = Uint8Array.from("0123456789abcdef", (digit) => digit.charCodeAt(0
 
 /** Writes an id at `at`. */
 export function writeRequestId(bytes: Uint8Array, at: number): void {
-  if (used === store.length) {
+  writeRandomDigits(bytes, at, REQUEST_ID_LENGTH);
+}
+
+/** Writes random hexadecimal digits at `at`, `count` of them: an even number, at most 4096. */
+export function writeRandomDigits(bytes: Uint8Array, at: number, count: number): void {
+  if (used + count / 2 > store.length) {
     crypto.getRandomValues(store);
     used = 0;
   }
-  for (let i = 0; i < REQUEST_ID_LENGTH / 2; i++) {
+  for (let i = 0; i < count / 2; i++) {
     const byte = store[used++];
     bytes[at++] = DIGITS[byte >> 4];
     bytes[at++] = DIGITS[byte & 15];

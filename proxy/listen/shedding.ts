@@ -21,7 +21,11 @@ export interface SheddingOptions {
   /** All that accept. */
   readonly listeners: () => Iterable<Listener | TlsListener>;
   /** For counters. */
-  readonly metrics: { connectionShed(reason: ShedReason): void; acceptFailed(): void };
+  readonly metrics: {
+    connectionShed(reason: ShedReason): void;
+    acceptFailed(): void;
+    descriptorsExhausted(): void;
+  };
   /** Closes idle connections to endpoints. */
   readonly closeIdleUpstream: () => void;
   readonly log: Logger;
@@ -69,10 +73,11 @@ export class Shedding {
 
   /** No descriptor is left: idle connections go, so that those who are being served still can be. */
   readonly exhausted = (): void => {
-    const { admission, connections, closeIdleUpstream, listeners, log } = this.#options;
+    const { admission, connections, closeIdleUpstream, listeners, metrics, log } = this.#options;
     const count = connections.size + this.#handshakeCount;
     let excess = this.#descriptors.exhausted(count, performance.now());
     if (excess === null) return;
+    metrics.descriptorsExhausted();
     log.warn("Out of file descriptors", {
       connections: count,
       remedy: "raise the limit (ulimit -n), or lower --connection-limit to less than half of it",

@@ -3,6 +3,7 @@
  * force. Out: handlers by path: `/metrics` for anyone, `/configuration`, `/snapshot` and `/explain`
  * for this machine alone.
  */
+import { processCpuTime } from "../../shared/cpu_time.ts";
 import { upstreamsOf } from "../../shared/snapshot/forward_action.ts";
 import { formatAddress } from "../../shared/net/address.ts";
 import { type AdminHandler, loopbackOnly } from "../../shared/admin/server.ts";
@@ -17,6 +18,7 @@ import { gatewayOf, sharedSocketOf } from "../../shared/snapshot/listener_id.ts"
 import type { Action, Listener, Snapshot } from "../../shared/snapshot/types.ts";
 import { serialiseSnapshot } from "../../shared/snapshot/serialise.ts";
 import { prefersJson } from "../http/accept.ts";
+import type { Limits } from "../http/limits.ts";
 import type { SocketStates } from "../listen/listener_sockets.ts";
 import { memoryInUse } from "../listen/overload.ts";
 import {
@@ -43,6 +45,8 @@ export interface AdminHandlersOptions {
   readonly hub: TelemetryHub;
   /** Of Pingress. */
   readonly version: string;
+  /** Those that metrics show; 0 is none. */
+  readonly limits: Pick<Limits, "connections" | "memoryBytes">;
   readonly state: () => ConfigurationState;
   /** Of listeners. */
   readonly sockets: () => SocketStates;
@@ -52,10 +56,10 @@ export interface AdminHandlersOptions {
 }
 
 export function adminHandlers(
-  { hub, version, state, sockets, redirectPort, paths }: AdminHandlersOptions,
+  { hub, version, limits, state, sockets, redirectPort, paths }: AdminHandlersOptions,
 ): Record<string, AdminHandler> {
   return {
-    "/metrics": metricsHandler({ hub, version }),
+    "/metrics": metricsHandler({ hub, version, limits }),
     "/configuration": loopbackOnly(() => showConfiguration(state(), sockets())),
     "/snapshot": loopbackOnly(() => showSnapshot(hub)),
     "/explain": loopbackOnly((request) => showExplanation(hub, redirectPort, paths, request)),
@@ -64,18 +68,21 @@ export function adminHandlers(
 
 /** The process counts as started now. */
 export function metricsHandler(
-  { hub, version }: Pick<AdminHandlersOptions, "hub" | "version">,
+  { hub, version, limits }: Pick<AdminHandlersOptions, "hub" | "version" | "limits">,
 ): AdminHandler {
   const startedAt = Date.now();
-  return () => {
+  return ({ method }) => {
     const about = {
       version,
       deno: Deno.version.deno,
       startedAt,
       now: Date.now(),
       memory: memoryInUse(),
+      cpu: processCpuTime(),
+      limits: { connections: limits.connections, memory_bytes: limits.memoryBytes },
     };
-    return new Response(streamPieces(hub.scrape(about)), {
+    const aborted = () => method === "HEAD" || hub.scrapeAborted();
+    return new Response(streamPieces(hub.scrape(about), aborted), {
       headers: { "content-type": METRICS_CONTENT_TYPE },
     });
   };

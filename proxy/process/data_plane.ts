@@ -54,6 +54,7 @@ export class LocalPlane implements DataPlane {
   constructor(options: Omit<ProxyServerOptions, "telemetry">, hub: TelemetryHub) {
     const worker = hub.attach((message) => this.#telemetry.receive(message));
     this.#telemetry = new Telemetry(worker.setup, (message) => worker.receive(message));
+    this.#telemetry.sampleLoop();
     this.#server = new ProxyServer({ ...options, telemetry: this.#telemetry });
   }
 

@@ -4,7 +4,8 @@
  * dropped once the supervisor runs.
  *
  *     options ─▶ rights ─▶ supervisor ─▶ workers: traffic
- *                              └─ configuration, metrics, admin port
+ *                              ├─ configuration, metrics, admin port
+ *                              └─ spans, by a port ─▶ exporter: nothing but its collector
  *
  * A supervisor that carries the traffic itself (`--workers 1`) has no other to serve beside it where it
  * hangs: this thread ends the process then, so that it is started anew.
@@ -14,7 +15,9 @@ import { createLogger, type Logger, standardOutput } from "../../shared/log.ts";
 import { dropRights, missingRight } from "../../shared/rights.ts";
 import { lacksIpv6, onIpv4, onPrivilegedPorts } from "../cli/listen_addresses.ts";
 import { parseProxyOptions } from "../cli/options.ts";
-import { nameServersOf, supervisorRights } from "../cli/permissions.ts";
+import { exporterRights, nameServersOf, supervisorRights } from "../cli/permissions.ts";
+import type { TraceExport } from "../telemetry/traces/options.ts";
+import type { ExporterStart } from "./exporter_thread.ts";
 import type { FromSupervisor, ToSupervisor } from "./supervisor_protocol.ts";
 
 export interface FirstThreadOptions {
@@ -71,11 +74,16 @@ export function startProxy(
     name: "supervisor",
     deno: { permissions: rights },
   });
-  const tell = (message: ToSupervisor) => supervisor.postMessage(message);
+  const tell = (message: ToSupervisor, ports: MessagePort[] = []) =>
+    supervisor.postMessage(message, ports);
+  const exporter = options.traces === null ? null : startExporter(options.traces.target, log);
   supervisor.onmessage = ({ data }: MessageEvent<FromSupervisor>) => {
     unheard = 0;
-    if (data.kind === "up") dropRights(["read", "net"]);
-    else if (data.kind === "serves") setInterval(ping, heartbeat);
+    if (data.kind === "up") {
+      // Its code, too, is read with the rights of this thread.
+      if (exporter === null) dropRights(["read", "net"]);
+      else exporter.isUp.then(() => dropRights(["read", "net"]));
+    } else if (data.kind === "serves") setInterval(ping, heartbeat);
     else if (data.kind === "exit") Deno.exit(data.code);
   };
   /** Pings since it last said anything: a pause of the whole process is not its silence. */
@@ -91,8 +99,36 @@ export function startProxy(
     event.preventDefault();
     fail(log, event.message);
   };
-  tell({ kind: "start", args, ipv4Only, listenHttp, listenHttps });
+  const port = exporter?.port ?? null;
+  const ports = port === null ? [] : [port];
+  tell({ kind: "start", args, ipv4Only, listenHttp, listenHttps, exporter: port }, ports);
   return () => tell({ kind: "stop" });
+}
+
+/**
+ * Starts the thread that exports spans: the port for whoever has them, and when its code is loaded. One
+ * that has died takes no traffic with it.
+ */
+function startExporter(
+  target: TraceExport,
+  log: Logger,
+): { readonly port: MessagePort; readonly isUp: Promise<void> } {
+  const channel = new MessageChannel();
+  const up = Promise.withResolvers<void>();
+  const thread = new Worker(new URL("./exporter_thread.ts", import.meta.url), {
+    type: "module",
+    name: "exporter",
+    deno: { permissions: exporterRights(target.url) },
+  });
+  thread.onmessage = () => up.resolve();
+  thread.onerror = (event) => {
+    event.preventDefault();
+    up.resolve();
+    log.error("Spans are not exported any more", { reason: event.message });
+  };
+  const start: ExporterStart = { target, port: channel.port1 };
+  thread.postMessage(start, [channel.port1]);
+  return { port: channel.port2, isUp: up.promise };
 }
 
 /** Ends what cannot go on. */

@@ -27,7 +27,11 @@ import { parseProxyOptions, type ProxyOptions } from "../cli/options.ts";
 import { SnapshotSources } from "./sources.ts";
 import type { FromSupervisor, ToSupervisor } from "./supervisor_protocol.ts";
 import { TelemetryHub } from "../telemetry/hub.ts";
+import { SpanRelay } from "../telemetry/traces/span_relay.ts";
 import { WorkerPool } from "./worker_pool.ts";
+
+/** At the end, what waits of spans has this long (ms) to be sent. */
+const SPANS_TIMEOUT = 3_000;
 
 /** Null before the start. */
 let supervisor: Supervisor | null = null;
@@ -37,9 +41,9 @@ self.onmessage = ({ data }: MessageEvent<ToSupervisor>) => {
   if (data.kind === "ping") return post({ kind: "pong" });
   const parsed = parseProxyOptions(data.args);
   if (parsed.kind !== "ok") throw new TypeError("The command line was to be good");
-  const { listenHttp, listenHttps, ipv4Only } = data;
+  const { listenHttp, listenHttps, ipv4Only, exporter } = data;
   const options = { ...parsed.options, listenHttp, listenHttps };
-  supervisor = new Supervisor(ipv4Only ? onIpv4(options) : options);
+  supervisor = new Supervisor(ipv4Only ? onIpv4(options) : options, exporter);
   // As if it had been thrown here: the first thread is told, and ends the process.
   supervisor.run().catch(reportError);
 };
@@ -50,6 +54,8 @@ class Supervisor {
   readonly #log: Logger;
   readonly #lifecycle = new Lifecycle();
   readonly #hub: TelemetryHub;
+  /** Null where no spans are made. */
+  readonly #spans: SpanRelay | null;
   readonly #plane: DataPlane;
   readonly #certificates: CertificateLoader;
   readonly #expiry: ExpiryTimer;
@@ -61,7 +67,8 @@ class Supervisor {
   /** Of HTTPS, as clients know it. */
   #httpsPort: number | null = null;
 
-  constructor(options: ProxyOptions) {
+  /** @param exporter to the thread that exports spans; null where none are made. */
+  constructor(options: ProxyOptions, exporter: MessagePort | null) {
     this.#options = options;
     const log = this.#log = createLogger({ level: options.logLevel, format: options.logFormat });
     // A mistake of ours in one exchange must not end all the others, nor one while a configuration is
@@ -70,8 +77,16 @@ class Supervisor {
       event.preventDefault();
       log.error("Unhandled rejection", { error: event.reason });
     });
+    const { traces } = options;
+    this.#spans = traces === null || exporter === null
+      ? null
+      : new SpanRelay(exporter, traces.target, log);
     this.#hub = new TelemetryHub({
       accessLog: options.accessLog,
+      traces: traces === null || this.#spans === null
+        ? null
+        : { options: traces.spans, relay: this.#spans },
+      series: { by: options.metricsBy, limit: options.metricsLimit },
       output: standardOutput(),
       stream: () => this.#sources.scraped,
     });
@@ -180,7 +195,7 @@ class Supervisor {
     const usable = this.#certificates.load(snapshot);
     this.#expiry.restart();
     const delta = this.#differ.diff(snapshot, usable, change);
-    this.#hub.hostsChange(delta.hosts);
+    this.#hub.changes(delta);
     const applied = this.#plane.apply(delta, { snapshot, certificates: usable });
     this.#hub.snapshotApplied(snapshot, usable, this.#certificates.refused);
     return applied;
@@ -220,6 +235,7 @@ class Supervisor {
       const handlers = adminHandlers({
         hub: this.#hub,
         version: VERSION,
+        limits,
         state: () => this.#sources.state,
         sockets: () => this.#plane.sockets,
         redirectPort: (isForced) => isForced || sslRedirect ? this.#httpsPort : null,
@@ -248,6 +264,7 @@ class Supervisor {
     };
     await attempt("drain", () => this.#plane.drain({ delay, timeout }));
     await attempt("configuration", () => this.#sources.stop());
+    await attempt("spans", async () => await this.#spans?.close(SPANS_TIMEOUT));
     await attempt("admin port", async () => await this.#admin?.close());
     this.#lifecycle.enter("stopped");
     log.info("Stopped");

@@ -11,6 +11,8 @@ export type ToSupervisor =
     /** In place of what the command line names, which may be nothing. */
     readonly listenHttp: readonly Address[];
     readonly listenHttps: readonly Address[];
+    /** To the thread that exports spans; null where none are made. */
+    readonly exporter: MessagePort | null;
   }
   /** To be answered by a pong. */
   | { readonly kind: "ping" }

@@ -73,6 +73,7 @@ function start(
     setup,
     (message) => self.postMessage({ kind: "telemetry", message }, [message.bytes.buffer]),
   );
+  telemetry.sampleLoop();
   log = createLogger({
     level: settings.logLevel,
     format: settings.logFormat,

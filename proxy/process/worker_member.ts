@@ -58,7 +58,7 @@ export class WorkerMember {
       type: "module",
       deno: { permissions: WORKER_RIGHTS },
     });
-    this.#telemetry = hub.attach((message) => this.post({ kind: "telemetry", message }));
+    this.#telemetry = hub.attach((message) => this.post({ kind: "telemetry", message }), place);
     this.#worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.#take(data);
     this.#worker.onerror = (event) => {
       event.preventDefault();

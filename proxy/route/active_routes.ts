@@ -7,6 +7,7 @@
  */
 import type { Logger } from "../../shared/log.ts";
 import type { Action, Route, Upstream as UpstreamSpec } from "../../shared/snapshot/types.ts";
+import { serviceOf } from "../../shared/snapshot/forward_action.ts";
 import { Certificates } from "../certificates/store.ts";
 import type { FilterMakers, FilterServices } from "../filters/registry.ts";
 import { ActiveBlockedClients } from "../filters/blocked_clients.ts";
@@ -54,6 +55,7 @@ export class ActiveRoutes {
   readonly #log: Logger;
   readonly #metrics: Metrics;
   readonly #context: ActiveRoutesContext;
+  readonly #upstreamContext: UpstreamContext;
   readonly #denied = new DeniedAddresses();
   readonly #blocked = new ActiveBlockedClients();
   #zone: string | null = null;
@@ -68,6 +70,10 @@ export class ActiveRoutes {
     this.#log = log;
     this.#metrics = metrics;
     this.#context = context;
+    this.#upstreamContext = {
+      ...context,
+      onEjections: (counters, more) => metrics.endpointsEjected(counters, more),
+    };
     const { limits, filterMakers, credentials } = context;
     const filterServices = {
       blockedClients: this.#blocked,
@@ -100,7 +106,11 @@ export class ActiveRoutes {
     this.#compiler.end(delta.filterSets, delta.policies);
     this.#metrics.routesInForce();
     for (const id of delta.removedUpstreams) {
-      this.#upstreams.get(id)?.close();
+      const upstream = this.#upstreams.get(id);
+      if (upstream === undefined) continue;
+      upstream.close();
+      // What is under way counts as what is left of those that have gone.
+      upstream.counters = this.#metrics.countersOfUpstream(id);
       this.#upstreams.delete(id);
     }
   }
@@ -126,7 +136,8 @@ export class ActiveRoutes {
     const { id, addresses } = spec;
     let upstream = this.#upstreams.get(id);
     if (upstream === undefined) {
-      upstream = new Upstream(id, this.#endpoints, this.#context);
+      upstream = new Upstream(id, this.#endpoints, this.#upstreamContext);
+      upstream.counters = this.#metrics.countersOfUpstream(id);
       upstream.setZone(this.#zone);
       this.#upstreams.set(id, upstream);
     }
@@ -172,6 +183,6 @@ export class ActiveRoutes {
 /** The name that a backend's certificate is expected to be for. */
 function serverNameOf({ id, addresses }: UpstreamSpec): string {
   if (addresses.kind === "dns") return addresses.name.replace(/\.$/, "");
-  const [, namespace, service] = /^([^/]*)\/([^:]*)/.exec(id) ?? [];
-  return namespace === undefined ? id : `${service}.${namespace}.svc`;
+  const service = serviceOf(id);
+  return service === null ? id : `${service.name}.${service.namespace}.svc`;
 }

@@ -294,7 +294,7 @@ Deno.test("a route counts in its own slot from its activation on, whichever rout
   const differ = new SnapshotDiffer();
   const apply = ({ snapshot, certificates }: Configured) => {
     const delta = differ.diff(snapshot, certificates);
-    hub.hostsChange(delta.hosts);
+    hub.changes(delta);
     configuration.apply(delta);
   };
   const end = (host: string) => {
@@ -315,7 +315,7 @@ Deno.test("a route counts in its own slot from its activation on, whichever rout
   end("c.test");
   const counted = [...parseExposition(await textOf(hub))]
     .filter(([key, count]) => key.startsWith("pingress_requests_total") && count > 0)
-    .map(([key, count]) => [/route="([^"]*)"/.exec(key)![1], count]);
-  assert.deepEqual(counted, [["b.test Prefix /", 2], ["c.test Prefix /", 1]]);
+    .map(([key, count]) => [/host="([^"]*)"/.exec(key)![1], count]);
+  assert.deepEqual(counted, [["b.test", 2], ["c.test", 1]]);
   configuration.close();
 });

@@ -5,6 +5,7 @@
 import type { Policy } from "../../shared/snapshot/types.ts";
 import type { HttpsUrlStyle } from "../http/https_location.ts";
 import type { Limits, Timeouts } from "../http/limits.ts";
+import type { RouteTracing } from "../http/message.ts";
 
 export interface RoutePolicy {
   readonly timeouts: Timeouts;
@@ -19,6 +20,8 @@ export interface RoutePolicy {
   /** Connections of HTTP/1.1 serve other requests after this one. */
   readonly upstreamKeepAlive: boolean;
   readonly accessLog: boolean;
+  /** Null: as the process says. */
+  readonly tracing: RouteTracing | null;
   /** Null: as the settings of the host say. */
   readonly httpsRedirect: HttpsRedirectPolicy | null;
 }
@@ -68,6 +71,7 @@ export function compilePolicy(policy: Policy | null, limits: Limits): RoutePolic
     requestBuffer: policy?.requestBuffer ?? 0,
     upstreamKeepAlive: policy?.upstreamKeepAlive ?? true,
     accessLog: policy?.accessLog ?? true,
+    tracing: compileTracing(policy?.tracing),
     httpsRedirect: compileHttpsRedirect(policy?.httpsRedirect),
   });
 }
@@ -94,6 +98,12 @@ function compileHttpsRedirect(settings: Policy["httpsRedirect"]): HttpsRedirectP
   if (settings === undefined) return null;
   const { when = null, port = false, cutsSlash = false } = settings;
   return Object.freeze({ when, port, cutsSlash });
+}
+
+function compileTracing(settings: Policy["tracing"]): RouteTracing | null {
+  if (settings === undefined) return null;
+  const { enabled = true, name = "", trust = null } = settings;
+  return Object.freeze({ isTraced: enabled, name, trust });
 }
 
 function compileRetry({ on, timeout, bodyBytes }: NonNullable<Policy["retry"]>): RetryPolicy {

@@ -5,18 +5,24 @@
  * Cells are 64-bit floats, exact up to 2^53. On the 64-bit processors that Deno runs on an aligned
  * store of one is whole, so a reader sees the old value or the new one, and no lock is needed.
  *
- * Routes have a slot each, in chunks that are added while slots are needed: memory that nobody
- * writes to costs nothing, so 100,000 routes of which 100 have traffic cost 200 pages at most.
+ * Hosts (or routes) and Services have a slot each, in chunks that are added while slots are needed:
+ * memory that nobody writes to costs nothing, so 100,000 routes of which 100 have traffic cost 200
+ * pages at most.
  */
 import { ERROR_KINDS, type ErrorCode } from "../../shared/error_kinds.ts";
+import type { FilterName } from "../filters/filter_name.ts";
 import type { EndReason } from "../http2/abuse.ts";
 import type { Failing } from "../upstream/outlier_detection.ts";
 import type { PendingOutcome } from "../upstream/pending_requests.ts";
+import { Chunks, indexInChunk, SLOTS_PER_CHUNK } from "./chunks.ts";
+import { clearService, foldService, SERVICE_CELLS } from "./service_cells.ts";
 
 /** What is counted over all routes; the place of each is its index. Those of `GAUGES` go down too. */
 export const TOTALS = [
   "connections",
   "connectionsOpen",
+  "requestsActive",
+  "descriptorsExhausted",
   "acceptsFailed",
   "handshakesFailed",
   "upstreamConnects",
@@ -56,6 +62,7 @@ export type Total = typeof TOTALS[number];
 /** What a worker has open: gone with it, so never kept when it is replaced. */
 const GAUGES: ReadonlySet<Total> = new Set([
   "connectionsOpen",
+  "requestsActive",
   "requestsHeld",
   "tunnelsOpen",
 ]);
@@ -102,15 +109,49 @@ export const HOLD_TOTALS = {
 
 export const ERROR_CODES = Object.keys(ERROR_KINDS) as ErrorCode[];
 
-/** Errors stand behind the totals. */
+/** Filters that may reply to a request in place of its backend. */
+export const FILTER_NAMES = Object.keys(
+  {
+    "received-path": true,
+    "deadline": true,
+    "blocked-clients": true,
+    "www-redirect": true,
+    "redirect": true,
+    "request-redirect": true,
+    "rewrite": true,
+    "https-redirect": true,
+    "access": true,
+    "max-forwards": true,
+    "request-host": true,
+    "nginx-forwarded-headers": true,
+    "request-headers": true,
+    "response-headers": true,
+    "hsts": true,
+    "grpc-web": true,
+  } satisfies Readonly<Record<FilterName, true>>,
+) as FilterName[];
+
+/** What a worker says of itself. Its own, so never summed over workers. */
+export const WORKER_STATES = ["cpuSeconds", "heapBytes", "delaySeconds"] as const;
+export type WorkerState = typeof WORKER_STATES[number];
+
+/** By the status's first digit; `none` where the client was gone before an answer. */
+export const STATUS_CLASSES = ["none", "1xx", "2xx", "3xx", "4xx", "5xx"] as const;
+
+/** Behind the totals stand errors, replies of filters by class of status, and the worker's states. */
 const FIRST_ERROR = TOTALS.length;
-const TOTALS_CELLS = FIRST_ERROR + ERROR_CODES.length;
+const FIRST_REPLY = FIRST_ERROR + ERROR_CODES.length;
+const FIRST_STATE = FIRST_REPLY + FILTER_NAMES.length * STATUS_CLASSES.length;
+const TOTALS_CELLS = FIRST_STATE + WORKER_STATES.length;
 
 const PLACE_OF_TOTAL = Object.fromEntries(TOTALS.map((name, index) => [name, index])) as Record<
   Total,
   number
 >;
 const PLACE_OF_ERROR = new Map(ERROR_CODES.map((code, index) => [code, FIRST_ERROR + index]));
+const FIRST_REPLY_OF = new Map(
+  FILTER_NAMES.map((name, index) => [name, FIRST_REPLY + index * STATUS_CLASSES.length]),
+);
 
 export function placeOf(total: Total): number {
   return PLACE_OF_TOTAL[total];
@@ -118,6 +159,15 @@ export function placeOf(total: Total): number {
 
 export function placeOfError(code: ErrorCode): number {
   return PLACE_OF_ERROR.get(code)!;
+}
+
+/** @param status class of the reply, by its index. */
+export function placeOfReply(filter: FilterName, status: number): number {
+  return FIRST_REPLY_OF.get(filter)! + status;
+}
+
+export function placeOfState(state: WorkerState): number {
+  return FIRST_STATE + WORKER_STATES.indexOf(state);
 }
 
 /** Methods that are told apart; every other is the last. A client can invent no more. */
@@ -131,9 +181,6 @@ export const METHODS = [
   "OPTIONS",
   "OTHER",
 ] as const;
-
-/** By the status's first digit; `none` where the client was gone before an answer. */
-export const STATUS_CLASSES = ["none", "1xx", "2xx", "3xx", "4xx", "5xx"] as const;
 
 /** Upper bounds in seconds. A proxy's own share ends below 5 ms; 10 s is where patience ends. */
 export const DURATION_BOUNDS = [
@@ -188,65 +235,72 @@ export function durationCell(bucket: number): number {
 
 /** Cells of one route: 512 bytes. */
 export const ROUTE_CELLS: number = CELLS.durations + DURATION_BOUNDS.length + 1 - FREQUENT_BUCKETS;
-/**
- * Each chunk is an object that is read on the way to a cell, so that few are better; 2 MiB, of which
- * only the pages that are written to take memory.
- */
-export const SLOTS_PER_CHUNK = 4096;
 
 /** Cells of a route that stand beside other routes' first ones; its others follow behind all those. */
 const NEAR_CELLS = 8;
 const FAR_CELLS = ROUTE_CELLS - NEAR_CELLS;
 
+/** The memory of a block, to be shared with the worker. */
+export interface BlockMemory {
+  readonly totals: SharedArrayBuffer;
+  readonly routes: readonly SharedArrayBuffer[];
+  readonly services: readonly SharedArrayBuffer[];
+}
+
 /** One worker's counters, as both sides see them. */
 export class Block {
   readonly totals: Float64Array<SharedArrayBuffer>;
-  readonly #chunks: Float64Array<SharedArrayBuffer>[] = [];
+  /** Of hosts, or of routes. */
+  readonly routes = new Chunks(ROUTE_CELLS);
+  readonly services = new Chunks(SERVICE_CELLS);
 
-  /** Without `totals` it makes its own memory. */
-  constructor(totals?: SharedArrayBuffer, chunks: readonly SharedArrayBuffer[] = []) {
+  /** Without `memory` it makes its own. */
+  constructor(memory?: BlockMemory) {
     const bytes = TOTALS_CELLS * Float64Array.BYTES_PER_ELEMENT;
-    this.totals = new Float64Array(totals ?? new SharedArrayBuffer(bytes));
-    for (const chunk of chunks) this.addChunk(chunk);
+    this.totals = new Float64Array(memory?.totals ?? new SharedArrayBuffer(bytes));
+    for (const chunk of memory?.routes ?? []) this.routes.add(chunk);
+    for (const chunk of memory?.services ?? []) this.services.add(chunk);
   }
 
-  get chunkCount(): number {
-    return this.#chunks.length;
-  }
-
-  get chunks(): SharedArrayBuffer[] {
-    return this.#chunks.map(({ buffer }) => buffer);
-  }
-
-  addChunk(memory?: SharedArrayBuffer): SharedArrayBuffer {
-    const bytes = SLOTS_PER_CHUNK * ROUTE_CELLS * Float64Array.BYTES_PER_ELEMENT;
-    const chunk = new Float64Array(memory ?? new SharedArrayBuffer(bytes));
-    this.#chunks.push(chunk);
-    return chunk.buffer;
-  }
-
-  /** The cells that a slot's stand in, undefined where its chunk has not been added. */
-  chunkOf(slot: number): Float64Array<SharedArrayBuffer> | undefined {
-    return this.#chunks[(slot / SLOTS_PER_CHUNK) | 0];
+  get memory(): BlockMemory {
+    return {
+      totals: this.totals.buffer,
+      routes: this.routes.buffers,
+      services: this.services.buffers,
+    };
   }
 
   /** Adds what `other` has counted, but for gauges, so that nothing is lost when it goes. */
   fold(other: Block): void {
-    for (let place = 0; place < TOTALS_CELLS; place++) {
+    for (let place = 0; place < FIRST_STATE; place++) {
       if (place < FIRST_ERROR && GAUGES.has(TOTALS[place])) continue;
       this.totals[place] += other.totals[place];
     }
-    for (const [index, chunk] of other.#chunks.entries()) {
-      while (this.#chunks.length <= index) this.addChunk();
-      const own = this.#chunks[index];
-      for (let i = 0; i < chunk.length; i++) if (chunk[i] !== 0) own[i] += chunk[i];
+    this.routes.fold(other.routes, addAll);
+    this.services.fold(other.services, foldService);
+  }
+
+  /** Makes a slot of routes count from nothing: what `others` have counted in it is taken off. */
+  clearRoute(slot: number, others: readonly Block[]): void {
+    const base = this.routes.grownFor(slot);
+    const index = indexInChunk(slot);
+    const counted = others.flatMap(({ routes }) => routes.of(slot) ?? []);
+    for (let cell = 0; cell < ROUTE_CELLS; cell++) {
+      const place = cellAt(index, cell);
+      base[place] = 0;
+      for (const cells of counted) base[place] -= cells[place];
     }
+  }
+
+  /** Likewise, of Services. */
+  clearService(slot: number, others: readonly Block[]): void {
+    const counted = others.flatMap(({ services }) => services.of(slot) ?? []);
+    clearService(this.services.grownFor(slot), indexInChunk(slot), counted);
   }
 }
 
-/** Which of its chunk's slots a slot is; `cellAt` takes it. */
-export function indexInChunk(slot: number): number {
-  return slot % SLOTS_PER_CHUNK;
+function addAll(own: Float64Array, other: Float64Array): void {
+  for (let i = 0; i < other.length; i++) if (other[i] !== 0) own[i] += other[i];
 }
 
 /** Where in its chunk a cell of the slot with that index is. */

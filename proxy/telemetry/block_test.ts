@@ -4,13 +4,12 @@ import {
   CELLS,
   DURATION_BOUNDS,
   durationCell,
-  indexInChunk,
   METHODS,
   requestCell,
   ROUTE_CELLS,
-  SLOTS_PER_CHUNK,
   STATUS_CLASSES,
 } from "./block.ts";
+import { indexInChunk, SLOTS_PER_CHUNK } from "./chunks.ts";
 
 const upTo = (count: number) => [...new Array(count).keys()];
 

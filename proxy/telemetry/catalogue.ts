@@ -5,14 +5,31 @@
 
 import type { MetricSpec } from "../../shared/metric_spec.ts";
 
-const ROUTE = "A route's id, or `none`, `default` or `other`; see below";
+/** Of everything that is counted by host or by route. */
+const SERIES = {
+  namespace: "Namespace of the route, empty for the three words below",
+  host: "Host as routes name it, or `none`, `default` or `other`; see below",
+  route: "Only with `--metrics-by=route`: the route's id, or one of the three words; see below",
+};
+
+/** Of everything that is counted by Service. */
+const SERVICE = {
+  namespace: "Namespace of the Service",
+  service: "Its name, or `other`; see below",
+};
+
+const WORKER = { worker: "Number of the worker, from 0; its replacement has the same" };
+
+const HOSTS = "Its hosts, ten at most, with a leading asterisk for the default certificate; " +
+  "empty for a client certificate sent to backends";
+const CERTIFICATE = "Its source: `namespace/name` of a Secret, or the path of a file";
 
 export const METRICS = {
   pingress_requests_total: {
     type: "counter",
     help: "Completed requests, including rejected ones.",
     labels: {
-      route: ROUTE,
+      ...SERIES,
       method: "`GET`, `HEAD`, `POST`, `PUT`, `PATCH`, `DELETE`, `OPTIONS`, or `OTHER`",
       status: "`1xx` (tunnels) to `5xx`; `none`: the client closed before the response",
     },
@@ -21,22 +38,56 @@ export const METRICS = {
     type: "histogram",
     help:
       "Time from the first byte of a request to the last byte of its response, without tunnels.",
-    labels: { route: ROUTE },
+    labels: SERIES,
   },
   pingress_request_bytes_total: {
     type: "counter",
     help: "Bytes of completed requests: heads and bodies, without chunk framing.",
-    labels: { route: ROUTE },
+    labels: SERIES,
   },
   pingress_response_bytes_total: {
     type: "counter",
     help: "Bytes sent in responses to completed requests.",
-    labels: { route: ROUTE },
+    labels: SERIES,
   },
   pingress_upstream_retries_total: {
     type: "counter",
     help: "Retries: attempts after the first one of a request.",
-    labels: { route: ROUTE },
+    labels: SERIES,
+  },
+  pingress_requests_active: {
+    type: "gauge",
+    help: "Requests in progress, upgraded connections included.",
+  },
+  pingress_route_info: {
+    type: "gauge",
+    help: "Always 1; the labels are what a route is and where it comes from. Only with " +
+      "`--metrics-by=route`.",
+    labels: {
+      namespace: "Namespace of the object",
+      host: "Host as the route names it",
+      route: "The route's id",
+      kind: "Kind of the object, such as `Ingress` or `HTTPRoute`",
+      name: "Name of the object",
+      service: "Services of its backends, separated by commas",
+    },
+  },
+  pingress_metrics_entries: {
+    type: "gauge",
+    help: "Hosts (or routes) and Services in metrics; see `--metrics-limit`.",
+    labels: {
+      of: "`service`, and `host` or, with `--metrics-by=route`, `route`",
+      state: "`own`: has series of its own; `other`: beyond the limit, so counted as `other`",
+    },
+  },
+  pingress_filter_replies_total: {
+    type: "counter",
+    help: "Responses of filters, such as redirects and rejections, in place of the backend's.",
+    labels: {
+      filter:
+        "Kind of the filter, such as `access`, `blocked-clients`, `https-redirect`, `redirect`",
+      status: "`3xx`, `4xx` or `5xx`",
+    },
   },
   pingress_request_errors_total: {
     type: "counter",
@@ -67,6 +118,10 @@ export const METRICS = {
         "`flow_control_error`, `stream_closed`, `frame_size_error`, `compression_error`",
     },
   },
+  pingress_descriptors_exhausted_total: {
+    type: "counter",
+    help: "Times that a worker found no free file descriptor, and closed idle connections.",
+  },
   pingress_accept_errors_total: {
     type: "counter",
     help: "Failed calls of accept, usually because there are no free file descriptors.",
@@ -82,6 +137,27 @@ export const METRICS = {
   pingress_tunnels_open: {
     type: "gauge",
     help: "Open upgraded connections.",
+  },
+  pingress_upstream_requests_total: {
+    type: "counter",
+    help: "Attempts at endpoints, without those that the client broke off.",
+    labels: {
+      ...SERVICE,
+      status: "Of the response: `1xx` (tunnels) to `5xx`; `none`: the attempt failed without one",
+    },
+  },
+  pingress_upstream_duration_seconds: {
+    type: "histogram",
+    help: "Time of an attempt from the first byte of the request to the head of the response.",
+    labels: SERVICE,
+  },
+  pingress_endpoints: {
+    type: "gauge",
+    help: "Endpoints of the active snapshot, without those behind DNS names.",
+    labels: {
+      ...SERVICE,
+      state: "`ready`; `ejected` by outlier detection: the most of any worker, missing for none",
+    },
   },
   pingress_upstream_connects_total: {
     type: "counter",
@@ -169,14 +245,15 @@ export const METRICS = {
     type: "gauge",
     help: "Upstreams of the active snapshot.",
   },
+  pingress_certificate_expiration_timestamp_seconds: {
+    type: "gauge",
+    help: "When a certificate in use expires, in seconds since the Unix epoch.",
+    labels: { hosts: HOSTS, certificate: CERTIFICATE },
+  },
   pingress_certificate_days_left: {
     type: "gauge",
     help: "Days until a certificate in use expires; negative once it has expired.",
-    labels: {
-      hosts: "Its hosts, ten at most, with a leading asterisk for the default certificate; " +
-        "empty for a client certificate sent to backends",
-      certificate: "Its source: `namespace/name` of a Secret, or the path of a file",
-    },
+    labels: { hosts: HOSTS, certificate: CERTIFICATE },
   },
   pingress_certificates_refused: {
     type: "gauge",
@@ -195,9 +272,50 @@ export const METRICS = {
     help:
       "Stalls: a worker did not respond for 2 s, for lack of CPU or because its event loop was blocked.",
   },
+  pingress_worker_cpu_seconds_total: {
+    type: "counter",
+    help: "CPU time of a worker's thread, updated every second. Its rate is the worker's busy " +
+      "ratio: 1 is fully busy.",
+    labels: WORKER,
+  },
+  pingress_worker_delay_seconds: {
+    type: "gauge",
+    help: "Longest delay of a worker's event loop in the last minute.",
+    labels: WORKER,
+  },
+  pingress_worker_heap_bytes: {
+    type: "gauge",
+    help: "JavaScript heap in use by a worker.",
+    labels: WORKER,
+  },
+  pingress_limit: {
+    type: "gauge",
+    help: "Limits that this proxy was started with.",
+    labels: {
+      name:
+        "`connections`: `--connection-limit`; `memory_bytes`: `--memory-limit`, missing for none",
+    },
+  },
+  pingress_scrapes_aborted_total: {
+    type: "counter",
+    help: "Scrapes of these metrics whose client closed the connection or did not read in time.",
+  },
   pingress_log_lines_dropped_total: {
     type: "counter",
     help: "Lines of the access log and of the log dropped because standard output was too slow.",
+  },
+  pingress_spans_exported_total: {
+    type: "counter",
+    help: "Spans that the collector has accepted. Only with `--otlp-endpoint`.",
+  },
+  pingress_spans_dropped_total: {
+    type: "counter",
+    help: "Spans that were lost or not made. Only with `--otlp-endpoint`.",
+    labels: {
+      reason: "`queue_full`: more than 4 MiB of spans waited; `rejected`: by the collector; " +
+        "`unavailable`: the collector accepted nothing for too long; `error_limit`: more than 50 per " +
+        "second and worker of failed requests that are not sampled",
+    },
   },
   pingress_build_info: {
     type: "gauge",
@@ -207,6 +325,10 @@ export const METRICS = {
   process_start_time_seconds: {
     type: "gauge",
     help: "Start time of the process, in seconds since the Unix epoch.",
+  },
+  process_cpu_seconds_total: {
+    type: "counter",
+    help: "CPU time of the process.",
   },
   process_resident_memory_bytes: {
     type: "gauge",

@@ -6,23 +6,41 @@
  * Counters never go down: what a worker has counted is kept when it is replaced.
  */
 import type { LineOutput } from "../../shared/log.ts";
-import type { HostChange, Snapshot } from "../../shared/snapshot/types.ts";
+import type { HostChange, Snapshot, Upstream } from "../../shared/snapshot/types.ts";
 import type { ScrapedStream } from "../config/stream/stream_stats.ts";
-import type { AccessLogOptions } from "./access_log_options.ts";
-import { Block, cellAt, indexInChunk, ROUTE_CELLS, SLOTS_PER_CHUNK } from "./block.ts";
-import { RouteSlots } from "./route_slots.ts";
+import type { AccessLogOptions } from "./access_log/options.ts";
+import type { TraceOptions } from "./traces/options.ts";
+import type { SpanRelay } from "./traces/span_relay.ts";
+import { Block, placeOfState } from "./block.ts";
+import { chunksFor } from "./chunks.ts";
 import { type CertificateTerm, scrape, type Scraped, type ScrapedProcess } from "./scrape.ts";
+import { RouteSeries, ServiceSeries } from "./series.ts";
+import { DEFAULT_SERIES, type SeriesOptions } from "./series_options.ts";
+import type { SlotChange } from "./series_slots.ts";
 import type { HubMessage, TelemetryMessage, TelemetrySetup } from "./telemetry.ts";
 
 export interface TelemetryHubOptions {
   /** Null writes no access log. */
   readonly accessLog: AccessLogOptions | null;
+  /** What has series of its own; `DEFAULT_SERIES` by default. */
+  readonly series?: SeriesOptions;
+  /** What spans are made of and who gets them; null, or left out, makes none. */
+  readonly traces?: { readonly options: TraceOptions; readonly relay: SpanRelay } | null;
   /** Where its lines go, between those of events. */
   readonly output: LineOutput;
   /** What has happened on the controller's stream; null, or left out, where there is none. */
   readonly stream?: () => ScrapedStream | null;
   /** Monotonic, in ms. */
   readonly now?: () => number;
+}
+
+/** What changes of a snapshot mean to those who count. */
+export interface CountedChanges {
+  readonly hosts: readonly HostChange[];
+  /** New and changed ones. */
+  readonly upstreams: readonly Pick<Upstream, "id">[];
+  /** Ids. */
+  readonly removedUpstreams: readonly string[];
 }
 
 /** The hub's end of one worker. */
@@ -38,66 +56,95 @@ export interface WorkerTelemetry {
 export class TelemetryHub {
   readonly #options: TelemetryHubOptions;
   readonly #now: () => number;
-  readonly #slots: RouteSlots;
+  readonly #routes: RouteSeries;
+  readonly #services: ServiceSeries;
   /** What replaced workers have counted, less what reused slots had counted for others. */
   readonly #base = new Block();
-  readonly #workers = new Map<Block, (message: HubMessage) => void>();
-  #chunks = 0;
+  /** That, and those of workers; another array after each change. */
+  #blocks: readonly Block[] = [this.#base];
+  readonly #workers = new Map<Block, { place: number; post: (message: HubMessage) => void }>();
+  /** CPU time of workers that have been replaced, by their place, in seconds. */
+  readonly #cpuBefore: number[] = [];
   #restarts = 0;
   #stalls = 0;
   #applied = 0;
   #refused = 0;
+  #scrapesAborted = 0;
   #snapshot: Snapshot | null = null;
   #appliedAt = 0;
+  /** Of the snapshot in force, once they have been asked for. */
+  #endpoints: ReadonlyMap<string, number> | null = null;
   #certificates: Scraped["certificates"] = { usable: [], refused: 0 };
 
   constructor(options: TelemetryHubOptions) {
     this.#options = options;
     this.#now = options.now ?? (() => performance.now());
-    this.#slots = new RouteSlots(this.#now);
-    this.#chunks = 1;
+    const series = options.series ?? DEFAULT_SERIES;
+    this.#routes = new RouteSeries(series, this.#now);
+    this.#services = new ServiceSeries(series, this.#now);
   }
 
-  /** @param post sends a message to the worker, in order with the snapshots that it gets. */
-  attach(post: (message: HubMessage) => void): WorkerTelemetry {
+  /**
+   * @param post sends a message to the worker, in order with the snapshots that it gets.
+   * @param place Which of the workers it is, from 0: that of the one that it replaces.
+   */
+  attach(post: (message: HubMessage) => void, place = 0): WorkerTelemetry {
     const block = new Block();
-    while (block.chunkCount < this.#chunks) block.addChunk();
-    this.#workers.set(block, post);
-    const { accessLog, output } = this.#options;
+    this.#grow(block);
+    this.#workers.set(block, { place, post });
+    this.#blocks = [this.#base, ...this.#workers.keys()];
+    const { accessLog, output, traces = null } = this.#options;
     return {
       setup: {
-        totals: block.totals.buffer,
-        chunks: block.chunks,
-        slots: [...this.#slots.entries()],
+        memory: block.memory,
+        isByHost: this.#routes.by === "host",
+        routes: { added: [...this.#routes.routes()], removed: [] },
+        upstreams: { added: [...this.#services.upstreams()], removed: [] },
         accessLog,
+        traces: traces?.options ?? null,
       },
-      receive: ({ bytes, lines }) => {
-        const size = bytes.length;
-        output.writeBatch(bytes, lines);
-        post({ kind: "taken", bytes: size });
+      receive: (message) => {
+        const size = message.bytes.length;
+        if (message.kind === "lines") output.writeBatch(message.bytes, message.lines);
+        else traces?.relay.take(message);
+        post({ kind: "taken", of: message.kind, bytes: size });
       },
       detach: () => {
-        if (this.#workers.delete(block)) this.#base.fold(block);
+        if (!this.#workers.delete(block)) return;
+        this.#base.fold(block);
+        this.#blocks = [this.#base, ...this.#workers.keys()];
+        this.#cpuBefore[place] = this.#cpuOf(block, place);
       },
     };
   }
 
   /**
-   * These hosts are about to change: gives their routes slots. Comes before the workers get the
+   * This is about to change: gives its routes and upstreams slots. Comes before the workers get the
    * change itself.
    */
-  hostsChange(hosts: readonly HostChange[]): void {
-    if (hosts.length === 0) return;
-    const come = hosts.flatMap(({ routes }) => routes.map(({ id }) => id));
-    const gone = hosts.flatMap(({ before }) => before.map(({ id }) => id));
-    const change = this.#slots.update(come, gone, (slot) => this.#clear(slot));
-    this.#chunks = Math.ceil(this.#slots.used / SLOTS_PER_CHUNK);
-    for (const [block, post] of this.#workers) {
-      const chunks: SharedArrayBuffer[] = [];
-      while (block.chunkCount < this.#chunks) chunks.push(block.addChunk());
-      if (chunks.length + change.added.length + change.removed.length === 0) continue;
-      post({ kind: "slots", chunks, ...change });
+  changes({ hosts, upstreams, removedUpstreams }: CountedChanges): void {
+    if (hosts.length + upstreams.length + removedUpstreams.length === 0) return;
+    const blocks = [...this.#workers.keys()];
+    const ofRoutes = this.#routes.update(hosts, (slot) => this.#base.clearRoute(slot, blocks));
+    const ofUpstreams = this.#services.update(
+      upstreams,
+      removedUpstreams,
+      (slot) => this.#base.clearService(slot, blocks),
+    );
+    for (const [block, { post }] of this.#workers) {
+      const chunks = this.#grow(block);
+      const count = chunks.routes.length + chunks.services.length;
+      if (count + sizeOf(ofRoutes) + sizeOf(ofUpstreams) === 0) continue;
+      post({ kind: "slots", routes: ofRoutes, upstreams: ofUpstreams, chunks });
     }
+  }
+
+  /** Chunks that it has added. */
+  #grow({ routes, services }: Block) {
+    return {
+      routes: routes.grow(chunksFor(this.#routes.slots.used)),
+      services: services.grow(chunksFor(this.#services.slots.used)),
+    };
   }
 
   /**
@@ -110,6 +157,7 @@ export class TelemetryHub {
     refused: number,
   ): void {
     this.#snapshot = snapshot;
+    this.#endpoints = null;
     this.#certificates = { usable: certificates, refused };
     this.#appliedAt = this.#now();
     this.#applied++;
@@ -135,31 +183,42 @@ export class TelemetryHub {
     return snapshot === null ? null : { snapshot, age: this.#now() - this.#appliedAt };
   }
 
+  /** A client did not read the whole of `/metrics`. */
+  scrapeAborted(): void {
+    this.#scrapesAborted++;
+  }
+
   /** The text of `/metrics`, in pieces, for `streamPieces`. */
   scrape(about: ScrapedProcess): Iterator<string> {
     return scrape({
-      blocks: [this.#base, ...this.#workers.keys()],
-      slots: this.#slots,
+      blocks: () => this.#blocks,
+      workers: [...this.#workers].map(([block, { place }]) => {
+        return { place, block, cpu: this.#cpuOf(block, place) };
+      }),
+      routes: this.#routes,
+      services: this.#services,
+      endpoints: this.#endpoints ??= this.#services.endpointCounts(this.#snapshot?.upstreams ?? []),
       inForce: this.inForce,
       certificates: this.#certificates,
       loads: { applied: this.#applied, refused: this.#refused },
-      workers: { running: this.#workers.size, restarts: this.#restarts, stalls: this.#stalls },
+      restarts: this.#restarts,
+      stalls: this.#stalls,
+      scrapesAborted: this.#scrapesAborted,
       stream: this.#options.stream?.() ?? null,
       linesDropped: this.#options.output.dropped,
+      spans: this.#options.traces?.relay.scraped ?? null,
       about,
     });
   }
 
-  /** Makes a slot count from nothing: what all workers have counted in it is taken off. */
-  #clear(slot: number): void {
-    while (this.#base.chunkOf(slot) === undefined) this.#base.addChunk();
-    const base = this.#base.chunkOf(slot)!;
-    const index = indexInChunk(slot);
-    const counted = [...this.#workers.keys()].flatMap((block) => block.chunkOf(slot) ?? []);
-    for (let cell = 0; cell < ROUTE_CELLS; cell++) {
-      const place = cellAt(index, cell);
-      base[place] = 0;
-      for (const cells of counted) base[place] -= cells[place];
-    }
+  /** In seconds, with that of the workers that it has replaced. */
+  #cpuOf({ totals }: Block, place: number): number {
+    return (this.#cpuBefore[place] ?? 0) + totals[CPU];
   }
+}
+
+const CPU = placeOfState("cpuSeconds");
+
+function sizeOf({ added, removed }: SlotChange): number {
+  return added.length + removed.length;
 }

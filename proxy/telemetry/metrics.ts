@@ -2,6 +2,7 @@
  * What one worker counts. In: what happens to connections and exchanges. Out: numbers in its block.
  * The cost of an exchange is some ten additions to typed arrays, no object and no string.
  */
+import type { FilterName } from "../filters/filter_name.ts";
 import type { ExchangeRecord } from "../http/message.ts";
 import type { EndReason } from "../http2/abuse.ts";
 import type { Failing } from "../upstream/outlier_detection.ts";
@@ -16,19 +17,31 @@ import {
   EJECTION_TOTALS,
   HOLD_TOTALS,
   HTTP2_END_TOTALS,
-  indexInChunk,
   methodIndex,
   placeOf,
   placeOfError,
+  placeOfReply,
+  placeOfState,
   requestCell,
   SHED_TOTALS,
   type ShedReason,
+  type WorkerState,
 } from "./block.ts";
+import { indexInChunk } from "./chunks.ts";
 import { RouteCounters } from "./route_counters.ts";
-import type { SlotChange } from "./route_slots.ts";
+import { NO_CHANGE, type SlotChange } from "./series_slots.ts";
+import {
+  responseCell,
+  SERVICE_DURATION_SUM,
+  SERVICE_EJECTED,
+  serviceCellAt,
+  serviceDurationCell,
+} from "./service_cells.ts";
 
 const CONNECTIONS = placeOf("connections");
 const CONNECTIONS_OPEN = placeOf("connectionsOpen");
+const REQUESTS_ACTIVE = placeOf("requestsActive");
+const DESCRIPTORS_EXHAUSTED = placeOf("descriptorsExhausted");
 const ACCEPTS_FAILED = placeOf("acceptsFailed");
 const HANDSHAKES_FAILED = placeOf("handshakesFailed");
 const UPSTREAM_CONNECTS = placeOf("upstreamConnects");
@@ -43,24 +56,34 @@ const LOG_LINES_DROPPED = placeOf("logLinesDropped");
 export class Metrics {
   readonly #totals: Float64Array;
   readonly #block: Block;
-  readonly #routes = new RouteCounters();
+  readonly #routes: RouteCounters;
+  readonly #upstreams = new RouteCounters(true);
+  /** Ejected endpoints by the counters of their upstream, and where they are counted. */
+  readonly #ejected = new Map<number, { readonly slot: number; readonly count: number }>();
 
-  /** @param block with its first chunk. */
-  constructor(block: Block) {
+  /**
+   * @param block with its first chunks.
+   * @param isByHost Whether routes count for their hosts.
+   */
+  constructor(block: Block, isByHost = false) {
     this.#block = block;
     this.#totals = block.totals;
+    this.#routes = new RouteCounters(isByHost);
   }
 
   // ── Routes ──────────────────────────────────────────────────────────────────────────────────
 
-  /** Takes a change of slots, whose chunks are there. Comes before the routes themselves. */
-  change(change: SlotChange): void {
-    this.#routes.change(change);
+  /** Takes changes of slots, whose chunks are there. Comes before the routes and upstreams themselves. */
+  change(routes: SlotChange, upstreams: SlotChange = NO_CHANGE): void {
+    this.#routes.change(routes);
+    this.#upstreams.change(upstreams);
+    this.#moveEjected();
   }
 
-  /** The routes of the last change are in force. */
+  /** The routes of the last change are in force, and its upstreams. */
   routesInForce(): void {
     this.#routes.inForce();
+    this.#upstreams.inForce();
   }
 
   /** The number of a route's counters; null is the default action. */
@@ -79,12 +102,72 @@ export class Metrics {
     record.routedAt = this.#routes.age;
   }
 
+  // ── Attempts ────────────────────────────────────────────────────────────────────────────────
+
+  /** The number of an upstream's counters, which is its own for as long as it is there. */
+  countersOfUpstream(id: string): number {
+    return this.#upstreams.numberOf(id);
+  }
+
+  /**
+   * An endpoint has responded.
+   *
+   * @param counters of its upstream.
+   * @param time from the request's first byte to the response's head, in ms.
+   */
+  upstreamResponded(counters: number, status: number, time: number): void {
+    const slot = this.#upstreams.slotNow(counters);
+    const cells = this.#block.services.of(slot)!;
+    const index = indexInChunk(slot);
+    const seconds = time / 1000;
+    cells[serviceCellAt(index, responseCell(classIndex(status)))]++;
+    cells[serviceCellAt(index, serviceDurationCell(bucketIndex(seconds)))]++;
+    cells[serviceCellAt(index, SERVICE_DURATION_SUM)] += seconds;
+  }
+
+  /** An attempt has failed without a response, which was not the client's doing. */
+  upstreamFailed(counters: number): void {
+    const slot = this.#upstreams.slotNow(counters);
+    this.#block.services.of(slot)![serviceCellAt(indexInChunk(slot), responseCell(0))]++;
+  }
+
+  /** So many more endpoints of an upstream are ejected now; fewer, where it is negative. */
+  endpointsEjected(counters: number, more: number): void {
+    const before = this.#ejected.get(counters) ??
+      { slot: this.#upstreams.slotNow(counters), count: 0 };
+    const count = before.count + more;
+    if (count === 0) this.#ejected.delete(counters);
+    else this.#ejected.set(counters, { slot: before.slot, count });
+    this.#addEjected(before.slot, more);
+  }
+
+  /** Those of an upstream that has got another slot belong there. */
+  #moveEjected(): void {
+    for (const [counters, { slot: before, count }] of this.#ejected) {
+      const slot = this.#upstreams.slotNow(counters);
+      if (slot === before) continue;
+      this.#ejected.set(counters, { slot, count });
+      this.#addEjected(before, -count);
+      this.#addEjected(slot, count);
+    }
+  }
+
+  #addEjected(slot: number, more: number): void {
+    this.#block.services.of(slot)![serviceCellAt(indexInChunk(slot), SERVICE_EJECTED)] += more;
+  }
+
   // ── Exchanges ───────────────────────────────────────────────────────────────────────────────
+
+  /** A request begins to be served. */
+  exchangeBegun(): void {
+    this.#totals[REQUESTS_ACTIVE]++;
+  }
 
   /** Counts an exchange that has ended. `method` is "" where it could not be read. */
   exchangeEnded(record: ExchangeRecord, method: string): void {
+    if (record.prepared) this.#totals[REQUESTS_ACTIVE]--;
     const slot = this.#routes.slotOf(record.counters, record.routedAt);
-    const cells = this.#block.chunkOf(slot)!;
+    const cells = this.#block.routes.of(slot)!;
     const index = indexInChunk(slot);
     const status = classIndex(record.status);
     cells[cellAt(index, requestCell(methodIndex(method), status))]++;
@@ -98,6 +181,17 @@ export class Metrics {
     cells[cellAt(index, CELLS.bytesOut)] += record.bytesOut;
     if (record.tries > 1) cells[cellAt(index, CELLS.retries)] += record.tries - 1;
     if (record.error !== null) this.#totals[placeOfError(record.error)]++;
+  }
+
+  /** A filter has replied in place of the backend. `status` is 0 where the client had gone. */
+  filterReplied(filter: FilterName, status: number): void {
+    if (status !== 0) this.#totals[placeOfReply(filter, classIndex(status))]++;
+  }
+
+  // ── The worker itself ───────────────────────────────────────────────────────────────────────
+
+  state(state: WorkerState, value: number): void {
+    this.#totals[placeOfState(state)] = value;
   }
 
   // ── Connections ─────────────────────────────────────────────────────────────────────────────
@@ -119,6 +213,11 @@ export class Metrics {
   /** A client's HTTP/2 connection was ended with GOAWAY for what the client did. */
   http2Ended(reason: EndReason): void {
     this.#totals[placeOf(HTTP2_END_TOTALS[reason])]++;
+  }
+
+  /** The system had no descriptor left. */
+  descriptorsExhausted(): void {
+    this.#totals[DESCRIPTORS_EXHAUSTED]++;
   }
 
   acceptFailed(): void {

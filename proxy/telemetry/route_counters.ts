@@ -2,20 +2,22 @@
  * Where one worker counts for which route. In: changes of slots. Out: a number for each route, which
  * its binding keeps, and the slot for that number when an exchange has ended.
  *
- * Mostly the number is the slot: an exchange of one route among 100,000 then waits for the memory of
- * its cells alone, and for no object on the way there. What has changed meanwhile is looked up only
- * for exchanges that have seen a change.
+ * Where routes have slots of their own, the number is mostly the slot: an exchange of one route among
+ * 100,000 then waits for the memory of its cells alone, and for no object on the way there. Where they
+ * share those of their hosts, each has a stand-in. What has changed meanwhile is looked up only for
+ * exchanges that have seen a change. Upstreams, which share the slots of Services, are the same.
  */
-import { DEFAULT_SLOT, OTHER_SLOT, type SlotChange } from "./route_slots.ts";
+import { DEFAULT_SLOT, OTHER_SLOT, type SlotChange } from "./series_slots.ts";
 
 export class RouteCounters {
+  readonly #isShared: boolean;
   readonly #numbers = new Map<string, number>();
   /** By number where that is a slot; of stand-ins by `-1 - number`. */
   readonly #ids: string[] = [];
   readonly #standInIds: string[] = [];
   /**
-   * Routes without a slot of their own may get one while they stay. The slot now of each such route,
-   * whose number is `-1 -` its place here.
+   * Routes without a slot of their own may get another while they stay. The slot now of each such
+   * route, whose number is `-1 -` its place here.
    */
   readonly #standIns: number[] = [];
   /** Of routes that have gone, but may be in force still; and those of before, for others. */
@@ -25,6 +27,11 @@ export class RouteCounters {
   readonly #goneAt = new Map<number, number>();
   #changes = 0;
   #inForce = 0;
+
+  /** @param isShared Whether several may have one slot. */
+  constructor(isShared: boolean) {
+    this.#isShared = isShared;
+  }
 
   /** Of the routes in force, for `slotOf`. */
   get age(): number {
@@ -50,7 +57,10 @@ export class RouteCounters {
     for (const [id, slot] of added) {
       const known = this.#numbers.get(id);
       if (known !== undefined && known < 0) this.#standIns[-1 - known] = slot;
-      else this.#numbers.set(id, slot === OTHER_SLOT ? this.#standIn(id) : this.#own(id, slot));
+      else {
+        const isOwn = !this.#isShared && slot !== OTHER_SLOT;
+        this.#numbers.set(id, isOwn ? this.#own(id, slot) : this.#standIn(id, slot));
+      }
     }
   }
 
@@ -71,6 +81,11 @@ export class RouteCounters {
    */
   slotOf(number: number, age: number): number {
     if (age !== this.#changes && (this.#goneAt.get(number) ?? -1) > age) return OTHER_SLOT;
+    return this.slotNow(number);
+  }
+
+  /** The slot of a route that is there. */
+  slotNow(number: number): number {
     return number < 0 ? this.#standIns[-1 - number] : number;
   }
 
@@ -79,10 +94,10 @@ export class RouteCounters {
     return slot;
   }
 
-  #standIn(id: string): number {
+  #standIn(id: string, slot: number): number {
     const number = this.#freeStandIns.pop() ?? -1 - this.#standIns.length;
     this.#standInIds[-1 - number] = id;
-    this.#standIns[-1 - number] = OTHER_SLOT;
+    this.#standIns[-1 - number] = slot;
     return number;
   }
 }

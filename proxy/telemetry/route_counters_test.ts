@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { RouteCounters } from "./route_counters.ts";
-import { DEFAULT_SLOT, OTHER_SLOT } from "./route_slots.ts";
+import { DEFAULT_SLOT, OTHER_SLOT } from "./series_slots.ts";
 
 /** Slots change, and the routes follow. */
 function change(
@@ -13,7 +13,7 @@ function change(
 }
 
 Deno.test("an exchange counts in the slot of its route while the route exists", () => {
-  const counters = new RouteCounters();
+  const counters = new RouteCounters(false);
   change(counters, [["a", 10], ["b", 11]]);
   const a = counters.numberOf("a");
   const age = counters.age;
@@ -28,7 +28,7 @@ Deno.test("an exchange counts in the slot of its route while the route exists", 
 });
 
 Deno.test("an exchange of a removed route counts as other, whichever route has its slot by then", () => {
-  const counters = new RouteCounters();
+  const counters = new RouteCounters(false);
   change(counters, [["a", 10]]);
   const a = counters.numberOf("a");
   const age = counters.age;
@@ -48,7 +48,7 @@ Deno.test("an exchange of a removed route counts as other, whichever route has i
 });
 
 Deno.test("a route without its own slot gets one without being bound again", () => {
-  const counters = new RouteCounters();
+  const counters = new RouteCounters(false);
   change(counters, [["a", 10], ["b", OTHER_SLOT], ["c", OTHER_SLOT]]);
   const [b, c] = [counters.numberOf("b"), counters.numberOf("c")];
   const age = counters.age;
@@ -73,7 +73,7 @@ Deno.test("a route without its own slot gets one without being bound again", () 
 });
 
 Deno.test("however many routes without a slot are removed at once, their placeholders are reused", () => {
-  const counters = new RouteCounters();
+  const counters = new RouteCounters(false);
   const ids = Array.from({ length: 300_000 }, (_, i) => `route ${i}`);
   change(counters, ids.map((id) => [id, OTHER_SLOT]));
   const before = new Set(ids.map((id) => counters.numberOf(id)));

@@ -5,34 +5,30 @@
 import type { Snapshot } from "../../shared/snapshot/types.ts";
 import { type ScrapedStream, UPDATE_KINDS, UPDATE_RESULTS } from "../config/stream/stream_stats.ts";
 import {
-  type Block,
-  cellAt,
-  CELLS,
-  DURATION_BOUNDS,
-  durationCell,
   EJECTION_TOTALS,
   ERROR_CODES,
+  FILTER_NAMES,
   HOLD_TOTALS,
   HTTP2_END_TOTALS,
-  indexInChunk,
-  METHODS,
   placeOf,
   placeOfError,
-  requestCell,
+  placeOfReply,
+  placeOfState,
   SHED_TOTALS,
   STATUS_CLASSES,
   type Total,
+  type WorkerState,
 } from "./block.ts";
 import type { MetricName } from "./catalogue.ts";
-import { histogram, type Labels, metric, metricHead, sample } from "./exposition.ts";
-import { OTHER_SLOT, RESERVED_SLOTS, type RouteSlots } from "./route_slots.ts";
-
-/** By method, and for each by class of status. */
-const REQUEST_CELLS = METHODS.flatMap((_, method) =>
-  STATUS_CLASSES.map((_, status) => requestCell(method, status))
-);
-/** By bucket; the last one is of what is beyond all bounds. */
-const DURATION_CELLS = [...DURATION_BOUNDS, Infinity].map((_, bucket) => durationCell(bucket));
+import { type Labels, labelsText, metric } from "./exposition.ts";
+import {
+  routeMetrics,
+  type ScrapedSeries,
+  type ScrapedWorker,
+  serviceMetrics,
+} from "./series_samples.ts";
+import type { SeriesSlots } from "./series_slots.ts";
+import type { ScrapedSpans } from "./traces/span_relay.ts";
 
 /** A certificate in use. */
 export interface CertificateTerm {
@@ -54,53 +50,71 @@ export interface ScrapedProcess {
   readonly now: number;
   /** In bytes. */
   readonly memory: number;
+  /** CPU time since its start, in seconds. */
+  readonly cpu: number;
+  /** By name; those that are 0 are none. */
+  readonly limits: Readonly<Record<string, number>>;
 }
 
-export interface Scraped {
-  readonly blocks: readonly Block[];
-  readonly slots: RouteSlots;
+export interface Scraped extends ScrapedSeries {
   readonly inForce: { readonly snapshot: Snapshot; readonly age: number } | null;
   readonly certificates: {
     readonly usable: readonly CertificateTerm[];
     readonly refused: number;
   };
   readonly loads: { readonly applied: number; readonly refused: number };
-  readonly workers: {
-    readonly running: number;
-    readonly restarts: number;
-    readonly stalls: number;
-  };
+  readonly restarts: number;
+  readonly stalls: number;
+  readonly scrapesAborted: number;
   /** Null without `--controller`. */
   readonly stream: ScrapedStream | null;
   readonly linesDropped: number;
+  /** Null without `--otlp-endpoint`. */
+  readonly spans: ScrapedSpans | null;
   readonly about: ScrapedProcess;
 }
 
-/** Routes looked at in one piece, whether they have traffic or not. */
-const ROUTES_PER_PIECE = 64;
 const DAY = 24 * 60 * 60 * 1000;
 /** Hosts that a certificate's label names. */
 const MAX_HOSTS = 10;
 
 export function* scrape(scraped: Scraped): Generator<string> {
   yield* processMetrics(scraped);
+  yield* workerMetrics(scraped);
   yield* streamMetrics(scraped);
   yield* snapshotMetrics(scraped);
   yield* trafficMetrics(scraped);
+  yield* serviceMetrics(scraped);
+  yield* spanMetrics(scraped);
   yield* routeMetrics(scraped);
+  yield entryMetrics(scraped);
 }
 
-function* processMetrics({ about, workers, loads }: Scraped): Generator<string> {
+function* processMetrics({ about, loads, scrapesAborted }: Scraped): Generator<string> {
+  const limits = Object.entries(about.limits).filter(([, limit]) => limit !== 0);
   yield single("process_start_time_seconds", about.startedAt / 1000) +
+    single("process_cpu_seconds_total", about.cpu) +
     single("process_resident_memory_bytes", about.memory) +
     metric("pingress_build_info", [[{ version: about.version, deno: about.deno }, 1]]) +
-    single("pingress_workers", workers.running) +
-    single("pingress_worker_restarts_total", workers.restarts) +
-    single("pingress_worker_stalls_total", workers.stalls) +
+    metric("pingress_limit", limits.map(([name, limit]) => [{ name }, limit])) +
+    single("pingress_scrapes_aborted_total", scrapesAborted) +
     metric("pingress_snapshot_loads_total", [
       [{ result: "applied" }, loads.applied],
       [{ result: "refused" }, loads.refused],
     ]);
+}
+
+function* workerMetrics({ workers, restarts, stalls }: Scraped): Generator<string> {
+  const each = (name: MetricName, valueOf: (worker: ScrapedWorker) => number) =>
+    metric(name, workers.map((worker) => [{ worker: String(worker.place) }, valueOf(worker)]));
+  const state = (name: WorkerState) => ({ block }: ScrapedWorker) =>
+    block.totals[placeOfState(name)];
+  yield single("pingress_workers", workers.length) +
+    single("pingress_worker_restarts_total", restarts) +
+    single("pingress_worker_stalls_total", stalls) +
+    each("pingress_worker_cpu_seconds_total", ({ cpu }) => cpu) +
+    each("pingress_worker_delay_seconds", state("delaySeconds")) +
+    each("pingress_worker_heap_bytes", state("heapBytes"));
 }
 
 function* streamMetrics({ stream }: Scraped): Generator<string> {
@@ -133,23 +147,28 @@ function* snapshotMetrics({ inForce, certificates, about }: Scraped): Generator<
     single("pingress_snapshot_routes", routes.length) +
     single("pingress_snapshot_upstreams", upstreams.length) +
     single("pingress_certificates_refused", certificates.refused);
-  // Of two with the same labels the one that expires first is the one to know of.
-  const terms = new Map<string, { labels: Labels; validTo: number }>();
-  for (const term of certificates.usable) {
+  const ends = certificateEnds(certificates.usable);
+  yield metric(
+    "pingress_certificate_expiration_timestamp_seconds",
+    ends.map(([labels, validTo]) => [labels, validTo / 1000]),
+  );
+  yield metric(
+    "pingress_certificate_days_left",
+    ends.map((
+      [labels, validTo],
+    ) => [labels, Math.floor((validTo - about.now) / DAY * 1000) / 1000]),
+  );
+}
+
+/** Of two with the same labels the one that expires first is the one to know of. */
+function certificateEnds(terms: readonly CertificateTerm[]): (readonly [Labels, number])[] {
+  const ends = new Map<string, readonly [Labels, number]>();
+  for (const term of terms) {
     const labels = { hosts: showHosts(term), certificate: term.name };
-    const key = JSON.stringify(labels);
-    terms.set(key, {
-      labels,
-      validTo: Math.min(term.validTo, terms.get(key)?.validTo ?? Infinity),
-    });
+    const key = labelsText(labels);
+    ends.set(key, [labels, Math.min(term.validTo, ends.get(key)?.[1] ?? Infinity)]);
   }
-  let first = true;
-  for (const { labels, validTo } of terms.values()) {
-    if (first) yield metricHead("pingress_certificate_days_left");
-    first = false;
-    const days = Math.floor((validTo - about.now) / DAY * 1000) / 1000;
-    yield sample("pingress_certificate_days_left", labels, days);
-  }
+  return [...ends.values()];
 }
 
 /** Whom a client asks for to be shown it; `*` is any name that no other certificate covers. */
@@ -158,11 +177,23 @@ function showHosts({ hosts, isDefault }: CertificateTerm): string {
   return [...isDefault ? ["*"] : [], ...hosts.slice(0, MAX_HOSTS)].join(",") + more;
 }
 
+function* spanMetrics({ spans }: Scraped): Generator<string> {
+  if (spans === null) return;
+  yield single("pingress_spans_exported_total", spans.exported) +
+    metric(
+      "pingress_spans_dropped_total",
+      Object.entries(spans.dropped).map(([reason, count]) => [{ reason }, count]),
+    );
+}
+
 function* trafficMetrics({ blocks, linesDropped }: Scraped): Generator<string> {
-  const at = (place: number) => blocks.reduce((sum, { totals }) => sum + totals[place], 0);
+  const all = blocks();
+  const at = (place: number) => all.reduce((sum, { totals }) => sum + totals[place], 0);
   const total = (name: Total) => at(placeOf(name));
   yield single("pingress_connections_total", total("connections")) +
     single("pingress_connections_open", total("connectionsOpen")) +
+    single("pingress_requests_active", total("requestsActive")) +
+    single("pingress_descriptors_exhausted_total", total("descriptorsExhausted")) +
     metric(
       "pingress_connections_shed_total",
       Object.entries(SHED_TOTALS).map(([reason, name]) => [{ reason }, total(name)]),
@@ -194,77 +225,24 @@ function* trafficMetrics({ blocks, linesDropped }: Scraped): Generator<string> {
     metric(
       "pingress_request_errors_total",
       ERROR_CODES.map((code) => [{ code }, at(placeOfError(code))]),
+    ) +
+    metric(
+      "pingress_filter_replies_total",
+      FILTER_NAMES.flatMap((filter) =>
+        STATUS_CLASSES
+          .map((status, index) => [{ filter, status }, at(placeOfReply(filter, index))] as const)
+          // Most filters reply to nobody.
+          .filter(([, count]) => count !== 0)
+      ),
     );
 }
 
-/** Each route with what has been counted for it; routes without traffic have no series. */
-function* routeMetrics({ blocks, slots }: Scraped): Generator<string> {
-  const read = (slot: number, wanted: readonly number[]): number[] | null => {
-    const sums: number[] = new Array(wanted.length).fill(0);
-    const index = indexInChunk(slot);
-    let any = false;
-    for (const block of blocks) {
-      const cells = block.chunkOf(slot);
-      if (cells === undefined) continue;
-      for (let i = 0; i < wanted.length; i++) {
-        const counted = cells[cellAt(index, wanted[i])];
-        sums[i] += counted;
-        if (counted !== 0) any = true;
-      }
-    }
-    return any ? sums : null;
-  };
-  const each = function* (
-    name: MetricName,
-    lines: (slot: number, labels: Labels) => string,
-  ): Generator<string> {
-    let piece = "";
-    let looked = 0;
-    let first = true;
-    for (const [route, slot] of labelled(slots)) {
-      piece += lines(slot, { route });
-      if (++looked % ROUTES_PER_PIECE !== 0) continue;
-      yield first && piece !== "" ? metricHead(name) + piece : piece;
-      first &&= piece === "";
-      piece = "";
-    }
-    if (piece !== "") yield first ? metricHead(name) + piece : piece;
-  };
-  const sumOf = (name: MetricName, cell: number) => {
-    const wanted = [cell];
-    return each(name, (slot, labels) => {
-      const sums = read(slot, wanted);
-      return sums === null || sums[0] === 0 ? "" : sample(name, labels, sums[0]);
-    });
-  };
-  yield* each("pingress_requests_total", (slot, { route }) => {
-    const counts = read(slot, REQUEST_CELLS);
-    if (counts === null) return "";
-    let lines = "";
-    for (const [index, count] of counts.entries()) {
-      if (count === 0) continue;
-      const method = METHODS[Math.floor(index / STATUS_CLASSES.length)];
-      const status = STATUS_CLASSES[index % STATUS_CLASSES.length];
-      lines += sample("pingress_requests_total", { route, method, status }, count);
-    }
-    return lines;
-  });
-  yield* each("pingress_request_duration_seconds", (slot, labels) => {
-    const counts = read(slot, DURATION_CELLS);
-    // Of a slot that was another route's the cells are there, and come to nothing.
-    if (counts === null || counts.every((count) => count === 0)) return "";
-    const sum = Math.max(0, read(slot, [CELLS.durationSum])?.[0] ?? 0);
-    return histogram("pingress_request_duration_seconds", labels, DURATION_BOUNDS, counts, sum);
-  });
-  yield* sumOf("pingress_request_bytes_total", CELLS.bytesIn);
-  yield* sumOf("pingress_response_bytes_total", CELLS.bytesOut);
-  yield* sumOf("pingress_upstream_retries_total", CELLS.retries);
-}
-
-/** Label and slot: the reserved ones, then each route that has a slot of its own. */
-function* labelled(slots: RouteSlots): Generator<readonly [string, number]> {
-  for (const [slot, label] of RESERVED_SLOTS.entries()) yield [label, slot];
-  for (const entry of slots.entries()) if (entry[1] !== OTHER_SLOT) yield entry;
+/** How many there are, so that somebody learns of a limit that is too low. */
+function entryMetrics({ routes, services }: Scraped): string {
+  const samples = ([of, { own, waiting }]: readonly [string, SeriesSlots]) =>
+    [[{ of, state: "own" }, own], [{ of, state: "other" }, waiting]] as const;
+  const all = [[routes.by, routes.slots], ["service", services.slots]] as const;
+  return metric("pingress_metrics_entries", all.flatMap(samples));
 }
 
 function single(name: MetricName, value: number): string {

@@ -1,17 +1,41 @@
 import assert from "node:assert/strict";
-import { Block, cellAt, indexInChunk, placeOf, ROUTE_CELLS, TOTALS } from "./block.ts";
+import {
+  Block,
+  cellAt,
+  FILTER_NAMES,
+  placeOf,
+  placeOfReply,
+  ROUTE_CELLS,
+  TOTALS,
+} from "./block.ts";
 import { METRICS } from "./catalogue.ts";
-import { NONE_SLOT, RouteSlots } from "./route_slots.ts";
+import { RouteSeries, ServiceSeries } from "./series.ts";
+import { DEFAULT_SERIES } from "./series_options.ts";
+import { NONE_SLOT, OTHER_SLOT } from "./series_slots.ts";
+import { SERVICE_CELLS, serviceCellAt } from "./service_cells.ts";
 import { scrape, type Scraped } from "./scrape.ts";
 import { StreamStats } from "../config/stream/stream_stats.ts";
-import { SNAPSHOT_FORMAT } from "../../shared/snapshot/types.ts";
+import { type Route, SNAPSHOT_FORMAT } from "../../shared/snapshot/types.ts";
+
+const ROUTE: Route = {
+  id: "a.example.com Prefix /",
+  host: "a.example.com",
+  match: { path: { type: "Prefix", value: "/" } },
+  action: { kind: "forward", backends: [{ upstream: "default/a:80" }] },
+  origin: { kind: "Ingress", namespace: "default", name: "a", field: "" },
+};
 
 /** With one of everything that is shown only where it is there. */
 function scraped(block: Block): Scraped {
   const stats = new StreamStats(() => 0);
+  const routes = new RouteSeries({ ...DEFAULT_SERIES, by: "route" }, () => 0);
+  routes.update([{ host: ROUTE.host, before: [], routes: [ROUTE] }], () => {});
   return {
-    blocks: [block],
-    slots: new RouteSlots(() => 0),
+    blocks: () => [block],
+    workers: [{ place: 0, block, cpu: 0 }],
+    routes,
+    services: new ServiceSeries(DEFAULT_SERIES, () => 0),
+    endpoints: new Map([['namespace="default",service="a"', 1]]),
     inForce: {
       snapshot: {
         format: SNAPSHOT_FORMAT,
@@ -29,10 +53,24 @@ function scraped(block: Block): Scraped {
       refused: 0,
     },
     loads: { applied: 0, refused: 0 },
-    workers: { running: 1, restarts: 0, stalls: 0 },
+    restarts: 0,
+    stalls: 0,
+    scrapesAborted: 0,
     stream: { ...stats.scraped, syncAge: 0 },
+    spans: {
+      exported: 1,
+      dropped: { error_limit: 1, queue_full: 1, rejected: 1, unavailable: 1 },
+    },
     linesDropped: 0,
-    about: { version: "0", deno: "0", startedAt: 0, now: 0, memory: 0 },
+    about: {
+      version: "0",
+      deno: "0",
+      startedAt: 0,
+      now: 0,
+      memory: 0,
+      cpu: 0,
+      limits: { connections: 1 },
+    },
   };
 }
 
@@ -40,14 +78,14 @@ function textOf(block: Block): string {
   return [...scrape(scraped(block))].join("");
 }
 
-/** In which all of a route without a slot of its own has been counted once. */
+/** In which all of a route and a Service without slots of their own has been counted once. */
 function busyBlock(): Block {
   const block = new Block();
-  block.addChunk();
-  const cells = block.chunkOf(NONE_SLOT)!;
-  for (let cell = 0; cell < ROUTE_CELLS; cell++) {
-    cells[cellAt(indexInChunk(NONE_SLOT), cell)] = 1;
-  }
+  const route = block.routes.grownFor(NONE_SLOT);
+  for (let cell = 0; cell < ROUTE_CELLS; cell++) route[cellAt(NONE_SLOT, cell)] = 1;
+  const service = block.services.grownFor(OTHER_SLOT);
+  for (let cell = 0; cell < SERVICE_CELLS; cell++) service[serviceCellAt(OTHER_SLOT, cell)] = 1;
+  block.totals[placeOfReply("redirect", 3)] = 1;
   return block;
 }
 
@@ -63,5 +101,14 @@ Deno.test("everything that workers count is exposed", () => {
     const block = new Block();
     block.totals[placeOf(total)] = 7;
     assert.notEqual(textOf(block), before, total);
+  }
+});
+
+Deno.test("each filter's replies are exposed under its own name", () => {
+  for (const filter of FILTER_NAMES) {
+    const block = new Block();
+    block.totals[placeOfReply(filter, 4)] = 7;
+    const line = `pingress_filter_replies_total{filter="${filter}",status="4xx"} 7\n`;
+    assert.ok(textOf(block).includes(line), filter);
   }
 });

@@ -1,80 +1,143 @@
 /**
  * One worker's share of telemetry. In: what the hub gives it (memory, slots), and what happens to
- * connections and exchanges. Out: counters in that memory, and lines of the access log by message.
+ * connections and exchanges. Out: counters in that memory, and lines of the access log and spans by message.
  *
  *     worker: Telemetry ──counters──▶ shared memory ──sum──▶ hub ──▶ /metrics      main thread
- *                  └────────lines, as messages──────────────▶ hub ──▶ standard output
+ *                  ├────────lines, as messages──────────────▶ hub ──▶ standard output
+ *                  └────────spans, as messages──────────────▶ hub ──▶ exporter's thread
  *
  * With one worker both ends are in the main thread, and messages are plain calls.
  */
-import type { Exchange, ExchangeRecord } from "../http/message.ts";
-import { AccessLog } from "./access_log.ts";
-import type { AccessLogOptions } from "./access_log_options.ts";
-import { Block } from "./block.ts";
-import { keepFields } from "./kept_fields.ts";
+import type { ErrorCode } from "../../shared/error_kinds.ts";
+import type { Exchange, ExchangeRecord, RouteTracing } from "../http/message.ts";
+import { AccessLog } from "./access_log/access_log.ts";
+import type { AccessLogOptions } from "./access_log/options.ts";
+import { Block, type BlockMemory } from "./block.ts";
+import { keepFields } from "./lines/kept_fields.ts";
+import { LoopSampler } from "./loop_sampler.ts";
 import { Metrics } from "./metrics.ts";
-import type { SlotChange } from "./route_slots.ts";
+import { NO_CHANGE, type SlotChange } from "./series_slots.ts";
+import type { TraceOptions } from "./traces/options.ts";
+import { type SpanBatch, Tracer } from "./traces/tracer.ts";
 
 /** What a worker starts with; can be posted to it. */
 export interface TelemetrySetup {
-  readonly totals: SharedArrayBuffer;
-  readonly chunks: readonly SharedArrayBuffer[];
-  readonly slots: readonly (readonly [string, number])[];
+  readonly memory: BlockMemory;
+  /** Whether routes count for their hosts. */
+  readonly isByHost: boolean;
+  /** Slots of all routes and upstreams. */
+  readonly routes: SlotChange;
+  readonly upstreams: SlotChange;
   /** Null writes none. */
   readonly accessLog: AccessLogOptions | null;
+  /** Null makes none. */
+  readonly traces: TraceOptions | null;
 }
 
 /** From the hub to a worker. */
 export type HubMessage =
-  | ({ readonly kind: "slots"; readonly chunks: readonly SharedArrayBuffer[] } & SlotChange)
-  | { readonly kind: "taken"; readonly bytes: number };
+  | {
+    readonly kind: "slots";
+    readonly routes: SlotChange;
+    readonly upstreams: SlotChange;
+    /** Memory that they need besides. */
+    readonly chunks: Omit<BlockMemory, "totals">;
+  }
+  | { readonly kind: "taken"; readonly of: TelemetryMessage["kind"]; readonly bytes: number };
 
-/** From a worker to the hub: whole lines of the access log. `bytes` may be transferred. */
-export interface TelemetryMessage {
-  readonly kind: "lines";
-  readonly bytes: Uint8Array<ArrayBuffer>;
-  readonly lines: number;
-}
+/** From a worker to the hub. `bytes` may be transferred. */
+export type TelemetryMessage =
+  /** Whole lines of the access log. */
+  | { readonly kind: "lines"; readonly bytes: Uint8Array<ArrayBuffer>; readonly lines: number }
+  | SpanBatch;
 
 export class Telemetry {
   readonly metrics: Metrics;
   readonly #block: Block;
   readonly #accessLog: AccessLog | null;
+  readonly #sampler: LoopSampler;
+  readonly #tracer: Tracer | null;
 
   /** @param post sends a message to the hub; never called later than `close`. */
   constructor(setup: TelemetrySetup, post: (message: TelemetryMessage) => void) {
-    this.#block = new Block(setup.totals, setup.chunks);
-    this.metrics = new Metrics(this.#block);
-    this.metrics.change({ added: setup.slots, removed: [] });
+    this.#block = new Block(setup.memory);
+    this.metrics = new Metrics(this.#block, setup.isByHost);
+    this.metrics.change(setup.routes, setup.upstreams);
+    this.#sampler = new LoopSampler(this.metrics);
     this.#accessLog = setup.accessLog === null ? null : new AccessLog(setup.accessLog, {
       write: (bytes, lines) => post({ kind: "lines", bytes, lines }),
       dropped: (lines) => this.metrics.logLinesDropped(lines),
     });
+    this.#tracer = setup.traces === null ? null : new Tracer(setup.traces, (batch) => post(batch));
   }
 
   /** One that counts for nobody: for a proxy without an admin port. */
   static unheard(): Telemetry {
-    const block = new Block();
-    const chunks = [block.addChunk()];
-    const setup = { totals: block.totals.buffer, chunks, slots: [], accessLog: null };
+    const { routes, services, memory: { totals } } = new Block();
+    const memory = { totals, routes: [routes.add()], services: [services.add()] };
+    const setup = {
+      memory,
+      isByHost: true,
+      routes: NO_CHANGE,
+      upstreams: NO_CHANGE,
+      accessLog: null,
+      traces: null,
+    };
     return new Telemetry(setup, () => {});
   }
 
-  /** An access log is written, so that times within the exchange are worth taking. */
+  /** Measures this thread from now on, until `close`. */
+  sampleLoop(): void {
+    this.#sampler.start();
+  }
+
+  /** An access log or spans are written, so that times within the exchange are worth taking. */
   get isLogging(): boolean {
-    return this.#accessLog !== null;
+    return this.#accessLog !== null || this.#tracer !== null;
+  }
+
+  /** Requests are traced: they get a traceparent. */
+  get isTracing(): boolean {
+    return this.#tracer !== null;
   }
 
   receive(message: HubMessage): void {
-    if (message.kind === "taken") return this.#accessLog?.taken(message.bytes);
-    for (const chunk of message.chunks) this.#block.addChunk(chunk);
-    this.metrics.change(message);
+    if (message.kind === "taken") {
+      const taker = message.of === "lines" ? this.#accessLog : this.#tracer;
+      return taker?.taken(message.bytes);
+    }
+    const { chunks, routes, upstreams } = message;
+    for (const chunk of chunks.routes) this.#block.routes.add(chunk);
+    for (const chunk of chunks.services) this.#block.services.add(chunk);
+    this.metrics.change(routes, upstreams);
+  }
+
+  /** A request has been prepared for backends, its id and traceparent included. */
+  requestPrepared(exchange: Exchange): void {
+    if (this.#tracer !== null) this.#tracer.begin(exchange);
+  }
+
+  /** Its route says something of traces. */
+  routeTraced(exchange: Exchange, tracing: RouteTracing): void {
+    this.#tracer?.routed(exchange, tracing);
+  }
+
+  /** An attempt begins, whose endpoint is in the record. */
+  attemptBegun(exchange: Exchange): void {
+    if (this.#tracer !== null) this.#tracer.attemptBegins(exchange);
+  }
+
+  /** It has ended. @param status of its final response; 0 for none. */
+  attemptEnded(exchange: Exchange, status: number, error: ErrorCode | null): void {
+    if (this.#tracer !== null) this.#tracer.attemptEnded(exchange, status, error);
   }
 
   /** An exchange has got its route. @param counters of its binding. */
   routed(record: ExchangeRecord, counters: number): void {
     this.metrics.routed(record, counters);
-    if (this.#accessLog !== null) record.route = this.metrics.idOf(counters);
+    if (this.#accessLog !== null || this.#tracer !== null) {
+      record.route = this.metrics.idOf(counters);
+    }
   }
 
   /** Filters may change the request: what the access log shows of it is kept before. */
@@ -93,10 +156,13 @@ export class Telemetry {
     const { record } = exchange;
     this.metrics.exchangeEnded(record, record.method);
     if (record.isLogged) this.#accessLog?.add(exchange, Date.now());
+    if (this.#tracer !== null) this.#tracer.exchangeEnded(exchange, Date.now());
   }
 
   /** Hands over the lines that wait. */
   close(): void {
+    this.#sampler.close();
     this.#accessLog?.flush();
+    this.#tracer?.flush();
   }
 }

@@ -36,6 +36,9 @@ interface Suspect {
 
 export class OutlierDetection<E> {
   readonly #limits: OutlierLimits;
+  /** Told of each change of how many are left out: the difference. */
+  readonly #onChange: (more: number) => void;
+  #outCount = 0;
   /** Empty while all is well, so that a success costs one comparison. */
   readonly #suspects = new Map<E, Suspect>();
   #all: readonly E[] = [];
@@ -43,8 +46,9 @@ export class OutlierDetection<E> {
   /** When the first of those left out takes its turn again, in ms. */
   #nextReturn = Infinity;
 
-  constructor(limits: OutlierLimits) {
+  constructor(limits: OutlierLimits, onChange: (more: number) => void = () => {}) {
     this.#limits = limits;
+    this.#onChange = onChange;
   }
 
   /** These are the endpoints from now on. What is known of those that stay is kept. */
@@ -119,9 +123,13 @@ export class OutlierDetection<E> {
   }
 
   #sift(): void {
-    this.#nextReturn = Math.min(...this.#out().map(({ until }) => until));
+    const out = this.#out();
+    this.#nextReturn = Math.min(...out.map(({ until }) => until));
     this.#eligible = this.#nextReturn === Infinity
       ? this.#all
       : this.#all.filter((endpoint) => (this.#suspects.get(endpoint)?.until ?? 0) === 0);
+    const more = out.length - this.#outCount;
+    this.#outCount = out.length;
+    if (more !== 0) this.#onChange(more);
   }
 }

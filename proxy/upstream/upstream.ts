@@ -6,6 +6,7 @@
  */
 import type * as snapshot from "../../shared/snapshot/types.ts";
 import { type Balancer, LeastRequests, RoundRobin } from "./balancer.ts";
+import type { Deadlined, Deadlines } from "../io/deadlines.ts";
 import type { DeniedAddresses } from "./denied_addresses.ts";
 import { OutlierDetection, type OutlierLimits } from "./outlier_detection.ts";
 import type { Endpoint, EndpointRegistry, Protocol } from "./endpoint.ts";
@@ -33,6 +34,10 @@ export interface UpstreamContext {
   readonly clock: { readonly now: number };
   /** For those that do not say how. */
   readonly balance: snapshot.Balance;
+  /** Looks at those that have ejected endpoints, whose time ends while no request comes. */
+  readonly sweeps?: Pick<Deadlines, "add" | "delete">;
+  /** So many more endpoints of an upstream with these counters are ejected now; fewer, if negative. */
+  readonly onEjections?: (counters: number, more: number) => void;
   /** From 0 to less than 1; `Math.random` by default. */
   readonly random?: () => number;
 }
@@ -42,8 +47,10 @@ const BALANCERS = {
   "least-requests": (random) => new LeastRequests(random),
 } satisfies Readonly<Record<snapshot.Balance, (random: () => number) => Balancer<never>>>;
 
-export class Upstream<C extends PooledConnection, U = unknown> {
+export class Upstream<C extends PooledConnection, U = unknown> implements Deadlined {
   readonly id: string;
+  /** Where attempts at it are counted; its owner's to set. */
+  counters = 0;
   /** Requests of gRPC-Web are translated for it. */
   grpcWeb = false;
   readonly #registry: EndpointRegistry<C, U>;
@@ -66,6 +73,7 @@ export class Upstream<C extends PooledConnection, U = unknown> {
   #protocol: Protocol = "http";
   #security: Security | null = null;
   #closed = false;
+  #ejections = 0;
   /** Told once when it has an endpoint again, or never will. */
   readonly #waiting = new Set<(isFilled: boolean) => void>();
 
@@ -75,7 +83,7 @@ export class Upstream<C extends PooledConnection, U = unknown> {
     this.#registry = registry;
     this.#context = context;
     this.#clock = clock;
-    this.#ejection = new OutlierDetection(limits);
+    this.#ejection = new OutlierDetection(limits, (more) => this.#ejected(more));
     this.#retries = new RetryBudget(limits.retryBudget);
   }
 
@@ -220,7 +228,24 @@ export class Upstream<C extends PooledConnection, U = unknown> {
     this.#closed = true;
     this.#source?.close();
     for (const endpoint of this.#endpoints) this.#registry.release(endpoint);
+    this.#ejected(-this.#ejections);
     this.#tell(false);
+  }
+
+  /** Lets endpoints take their turn again whose time is over. */
+  check(): void {
+    this.#ejection.eligible(this.#clock.now);
+  }
+
+  #ejected(more: number): void {
+    const { sweeps, onEjections } = this.#context;
+    const left = this.#ejections + more;
+    // Requests under way may still fail at those of one that is closed.
+    if (more === 0 || (this.#closed && left !== 0)) return;
+    this.#ejections = left;
+    onEjections?.(this.counters, more);
+    if (left > 0) sweeps?.add(this);
+    else sweeps?.delete(this);
   }
 
   #pickAny(tried: readonly Endpoint<C, U>[] | null): Endpoint<C, U> | null {

@@ -1,6 +1,6 @@
 /**
- * Schemas of the filters of a snapshot. In: nothing. Out: one object for each kind, and their union; and
- * what filters of all routes share.
+ * Schemas of the filters of a snapshot, and of traces. In: nothing. Out: one object for each kind, and
+ * their union; and what filters of all routes share.
  */
 import Type from "typebox";
 import {
@@ -265,4 +265,16 @@ export const BLOCKED_CLIENTS = object({
   userAgents: Type.Optional(Type.Array(CLIENT_PATTERN, { minItems: 1 })),
   /** Of Referer. */
   referers: Type.Optional(Type.Array(CLIENT_PATTERN, { minItems: 1 })),
+}, { strict: true });
+
+/** How the requests of a route are traced. */
+export const TRACING = object({
+  /** Only ever false: no spans are made, and trace headers of clients pass. */
+  enabled: Type.Optional(Type.Literal(false, {
+    remedy: "remove it: requests are traced unless it is false",
+  })),
+  /** Of the request's span; missing: method and path of the route. */
+  name: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
+  /** Whether the traceparent of any client counts, or of none; missing: that of trusted proxies. */
+  trust: Type.Optional(Type.Boolean()),
 }, { strict: true });

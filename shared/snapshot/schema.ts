@@ -8,7 +8,7 @@
  */
 import Type from "typebox";
 import type { Secret } from "../redacted.ts";
-import { BLOCKED_CLIENTS, FILTER } from "./filter_schema.ts";
+import { BLOCKED_CLIENTS, FILTER, TRACING } from "./filter_schema.ts";
 import {
   certificateHost,
   endpointAddress,
@@ -44,9 +44,7 @@ export const ORIGIN = object({
   },
 });
 
-/**
- * Newer means: same epoch, no component of `seen` smaller and one larger.
- */
+/** Newer means: same epoch, no component of `seen` smaller and one larger. */
 export const VERSION = object({
   /** UID of the namespace kube-system, or "file" without a cluster. */
   epoch: NAME,
@@ -280,6 +278,7 @@ export const POLICY = object({
   accessLog: Type.Optional(Type.Literal(false, {
     remedy: "remove it: requests have a line unless it is false",
   })),
+  tracing: Type.Optional(TRACING),
 }, { strict: true });
 
 /** A certificate that stands in the snapshot itself. */

@@ -63,6 +63,7 @@ const WHOLE = {
     requestBuffer: 1,
     upstreamKeepAlive: false,
     accessLog: false,
+    tracing: { enabled: false, name: "x", trust: true },
   }],
   upstreams: [{
     id: "u",

@@ -196,6 +196,15 @@ clusterTest("metrics count the watched Secrets, users' and our own", async (clus
   );
 });
 
+clusterTest("a controller shows its CPU time, memory, start and delay", async (cluster) => {
+  await using scene = await ControllerScene.start(cluster);
+  const { controller } = scene;
+  assert.ok((await controller.metric("process_cpu_seconds_total"))! > 0);
+  assert.ok((await controller.metric("process_resident_memory_bytes"))! > 1024 * 1024);
+  assert.ok((await controller.metric("process_start_time_seconds"))! > 0);
+  assert.ok((await controller.metric("pingress_controller_event_loop_delay_seconds"))! >= 0);
+});
+
 clusterTest("a proxy that is not ready for five minutes is a problem", async (cluster) => {
   await using scene = await ControllerScene.start(cluster);
   const { system } = scene;

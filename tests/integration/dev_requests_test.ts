@@ -94,6 +94,21 @@ Deno.test("the admin port lists what it has: metrics, explanations, the CA", asy
       metrics,
       /\npingress_requests_total\{[^}]*route="app\.example\.com Prefix \/api"[^}]*\} 1\n/,
     );
+    for (
+      const name of [
+        "pingress_route_info",
+        "pingress_requests_active",
+        "pingress_metrics_entries",
+        "pingress_upstream_requests_total",
+        "pingress_upstream_duration_seconds",
+        "pingress_endpoints",
+        "pingress_worker_cpu_seconds_total",
+        "pingress_worker_delay_seconds",
+        "pingress_worker_heap_bytes",
+        "pingress_limit",
+        "process_cpu_seconds_total",
+      ]
+    ) assert.ok(metrics.includes(`\n# TYPE ${name} `), name);
     const wanted = encodeURIComponent("https://app.example.com/api/users");
     const explained = await ask(`/explain?url=${wanted}&method=POST&header=x-a:%201`);
     assert.match(

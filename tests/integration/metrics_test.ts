@@ -4,7 +4,7 @@ import { Backend, Peer, refusingPort, signal, statusOf, until } from "../support
 import { ObservedProxy } from "../support/observed_proxy.ts";
 import { snapshotOf } from "../support/test_proxy.ts";
 
-const ROUTE = 'route="* Prefix /"';
+const ROUTE = 'namespace="test",host="*"';
 
 function get(path = "/", host = "app.example.com"): string {
   return `GET ${path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
@@ -115,7 +115,7 @@ Deno.test("requests rejected before they become exchanges count, each with its s
   using observed = new ObservedProxy([refusingPort()], {
     limits: { requestHeadTimeout: 50 },
   });
-  const NONE = 'route="none"';
+  const NONE = 'namespace="",host="none"';
   for (
     const [text, status] of [
       ["GET / HTTP/1.1\r\n\r\n", 400],

@@ -52,8 +52,9 @@ import {
   ResponseHead,
 } from "../../proxy/http/message.ts";
 import { isRequestId } from "../../proxy/http/request_id.ts";
-import { loggedReferer } from "../../proxy/telemetry/kept_fields.ts";
-import { LogBuffer } from "../../proxy/telemetry/log_buffer.ts";
+import { isTraceparent, isTracestate } from "../../proxy/http/trace_context.ts";
+import { loggedReferer } from "../../proxy/telemetry/lines/kept_fields.ts";
+import { LogBuffer } from "../../proxy/telemetry/lines/log_buffer.ts";
 import { listParser, type Parser, textParser } from "./parser.ts";
 import type { Frame } from "./pumps.ts";
 
@@ -407,12 +408,29 @@ export const CLIENT_PARSERS: readonly Parser[] = [
     },
   }),
   textParser({
+    name: "headers of a trace",
+    functions: [
+      "proxy/http/trace_context.ts isTraceparent",
+      "proxy/http/trace_context.ts isTracestate",
+    ],
+    bytes: HEAD_BYTES,
+    read: (text) => {
+      const bytes = asciiBytes(text);
+      return () => {
+        isTraceparent(bytes, 0, bytes.length);
+        isTracestate(text);
+        // Longer ones are dropped unread.
+        isTracestate(text.slice(0, 512));
+      };
+    },
+  }),
+  textParser({
     name: "a value in the access log",
     functions: [
-      "proxy/telemetry/log_buffer.ts LogBuffer.quoted",
-      "proxy/telemetry/log_buffer.ts LogBuffer.latin1",
-      "proxy/telemetry/log_buffer.ts LogBuffer.escapedAsNginx",
-      "proxy/telemetry/kept_fields.ts loggedReferer",
+      "proxy/telemetry/lines/log_buffer.ts LogBuffer.quoted",
+      "proxy/telemetry/lines/log_buffer.ts LogBuffer.latin1",
+      "proxy/telemetry/lines/log_buffer.ts LogBuffer.escapedAsNginx",
+      "proxy/telemetry/lines/kept_fields.ts loggedReferer",
     ],
     bytes: HEAD_BYTES,
     read: (text) => {

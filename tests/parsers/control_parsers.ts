@@ -18,7 +18,8 @@ import { isSameJson, stableText } from "../../controller/base/json.ts";
 import { printable, refusalProblem } from "../../controller/outputs/workload/refusal.ts";
 import { CertificateEntry, Certificates } from "../../proxy/certificates/store.ts";
 import { sortedObstacles } from "../../proxy/listen/socket_specs.ts";
-import { sample } from "../../proxy/telemetry/exposition.ts";
+import { serviceOf } from "../../shared/snapshot/forward_action.ts";
+import { labelsText, sample } from "../../proxy/telemetry/exposition.ts";
 import { parseAdminRequest } from "../../shared/admin/request.ts";
 import { locateJsonError } from "../../shared/json_error.ts";
 import { createLogger, escapeUnsafe } from "../../shared/log.ts";
@@ -236,9 +237,10 @@ const TEXTS: Readonly<Record<string, Row>> = {
   ],
   "proxy/telemetry/exposition.ts sample": [
     LARGE_BYTES,
-    (text) => sample("pingress_requests_total", { host: text }, 1),
+    (text) => sample("pingress_requests_total", labelsText({ host: text }), 1),
     ["\\", '"', "\n", "a"],
   ],
+  "shared/snapshot/forward_action.ts serviceOf": [LARGE_BYTES, serviceOf, ["/", ":", "a/", "a"]],
   "shared/log.ts escapeUnsafe": [LARGE_BYTES, escapeUnsafe, [...VALUES, "\x9f"]],
   "a line of the log": [LARGE_BYTES, (text) => logger.info(text, { text }), [...VALUES, "\x9f"]],
 };

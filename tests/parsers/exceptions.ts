@@ -117,10 +117,11 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "proxy/config/config_formats.ts": ["new ConfigFormats"],
       "proxy/config/stream/controller_address.ts": ["parseControllerUrl"],
       "proxy/process/data_plane.ts": ["LocalPlane.setZone"],
-      "proxy/telemetry/access_log_options.ts": ["parseFields"],
+      "proxy/telemetry/access_log/options.ts": ["parseFields"],
       "proxy/process/launcher.ts": ["startProxy"],
       "proxy/cli/options.ts": ["parseProxyOptions"],
-      "proxy/cli/permissions.ts": ["nameServersOf", "supervisorRights"],
+      "proxy/cli/permissions.ts": ["exporterRights", "nameServersOf", "supervisorRights"],
+      "proxy/telemetry/traces/options.ts": ["dialledHost", "parseOtlpEndpoint"],
       "proxy/config/stream/credentials.ts": ["readToken"],
       "shared/net/address.ts": [
         "describeListenError",
@@ -256,9 +257,14 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "proxy/filters/access/response_cache.ts": ["ResponseCache.find", "ResponseCache.of"],
       "proxy/route/active_routes.ts": ["ActiveRoutes.upstream"],
       "proxy/telemetry/block.ts": ["methodIndex"],
-      "proxy/telemetry/metrics.ts": ["Metrics.countersOf", "Metrics.exchangeEnded"],
+      "proxy/telemetry/metrics.ts": [
+        "Metrics.countersOf",
+        "Metrics.countersOfUpstream",
+        "Metrics.exchangeEnded",
+      ],
       "proxy/telemetry/route_counters.ts": ["RouteCounters.numberOf"],
-      "proxy/telemetry/route_slots.ts": ["RouteSlots.update"],
+      "proxy/telemetry/series.ts": ["ServiceSeries.update"],
+      "proxy/telemetry/series_slots.ts": ["SeriesSlots.slotOf", "SeriesSlots.update"],
       "proxy/upstream/dns.ts": ["DnsResolver.resolve", "new DnsEndpoints", "systemLookup"],
       "proxy/upstream/endpoint.ts": ["EndpointRegistry.acquire"],
       "proxy/upstream/upstream.ts": ["Upstream.setZone", "new Upstream"],
@@ -310,6 +316,8 @@ export const EXCEPTIONS: readonly Exceptions[] = [
   {
     reason: "Writes or sends once what has been read and checked, or what we make ourselves.",
     functions: {
+      "proxy/telemetry/traces/otlp_client.ts": ["exportTo"],
+      "proxy/telemetry/traces/span_line.ts": ["SpanLine.attempt", "SpanLine.request"],
       "proxy/forward/local_reply.ts": ["localReply"],
       "controller/outputs/addresses/names.ts": ["sliceName"],
       "controller/outputs/addresses/refusal.ts": ["foreignFault"],
@@ -383,13 +391,17 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "proxy/http/fields.ts": ["new Fields"],
       "proxy/http/message.ts": ["new BytesBody", "new RequestHead", "new ResponseHead"],
       "proxy/io/output.ts": ["Output.writeLater", "Output.writeThen", "new Output"],
-      "proxy/http/request_id.ts": ["writeRequestId"],
+      "proxy/http/request_id.ts": ["writeRandomDigits", "writeRequestId"],
       "proxy/config/config_log.ts": ["ConfigLog.incomplete", "ConfigLog.overdue"],
       "proxy/config/stream/controller_link.ts": ["ControllerLink.send"],
       "proxy/config/stream/controller_stream.ts": ["ControllerStream.send"],
       "proxy/config/stream/failure.ts": ["failureOf", "refusalFailure", "timeoutFailure"],
-      "proxy/telemetry/exposition.ts": ["metric", "streamPieces"],
-      "proxy/telemetry/log_buffer.ts": ["pieceOf"],
+      "proxy/telemetry/exposition.ts": [
+        "HistogramWriter.lines",
+        "metric",
+        "streamPieces",
+      ],
+      "proxy/telemetry/lines/log_buffer.ts": ["LogBuffer.ascii", "pieceOf"],
       "shared/admin/response.ts": ["textResponse"],
       "shared/snapshot/empty_host.ts": ["emptyHostRoute"],
       "shared/log.ts": ["LineOutput.write", "LineOutput.writeBatch"],
@@ -398,6 +410,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
   {
     reason: "Moves bytes, or holds a value, without a look at it.",
     functions: {
+      "proxy/telemetry/traces/exporter.ts": ["Exporter.take"],
       "cli/json_parts.ts": ["closed", "nullable"],
       "controller/outputs/output.ts": ["leaderJob"],
       "proxy/io/buffer_pool.ts": ["BufferPool.give", "BulkPool.give"],
@@ -588,6 +601,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
   {
     reason: "Takes the same time for every value, or finds it in a map.",
     functions: {
+      "proxy/http/trace_context.ts": ["isSampled"],
       "controller/translate/model/route_settings.ts": [
         "isAcmeLocation",
         "needsNoLogin",

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 
-const SAMPLE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.+)\})? (\S+)$/;
+const SAMPLE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.+)\})? (\S+)$/s;
 const LABEL = /([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\["\\n])*)"(,|$)/y;
 const NUMBER = /^(?:-?\d+(?:\.\d+)?(?:e[+-]\d+)?|[+-]Inf|NaN)$/;
 

@@ -97,7 +97,7 @@ export function unheardHub(): TelemetryHub {
 
 /** `pingress_worker_stalls_total`. */
 export function stalls(hub: TelemetryHub): number {
-  const about = { version: "", deno: "", startedAt: 0, now: 0, memory: 0 };
+  const about = { version: "", deno: "", startedAt: 0, now: 0, memory: 0, cpu: 0, limits: {} };
   const text = [...{ [Symbol.iterator]: () => hub.scrape(about) }].join("");
   return Number(/^pingress_worker_stalls_total (\d+)$/m.exec(text)![1]);
 }

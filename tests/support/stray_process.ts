@@ -23,6 +23,7 @@ const start: ToSupervisor = {
   ipv4Only: false,
   listenHttp,
   listenHttps,
+  exporter: null,
 };
 supervisor.postMessage(start);
 Deno.addSignalListener("SIGTERM", () => supervisor.postMessage({ kind: "stop" }));

@@ -86,10 +86,18 @@ export const LOG_KEYS = {
   "debug-connections": plain(LINE, NOT_YET, "logs more of these clients"),
 } satisfies KeyGroup;
 
-const TRACES: Readonly<ConfigKey<string>> = plain(LINE, NOT_YET, "is a setting of traces");
+const TRACES: Readonly<ConfigKey<string>> = plain(
+  LINE,
+  flag("The proxy has --otlp-endpoint, --trace-ratio and --trace-service-name"),
+  "is a setting of traces",
+);
 
 export const TRACE_KEYS = {
-  "enable-opentelemetry": plain(BOOL, NOT_YET, "records a span for each request"),
+  "enable-opentelemetry": plain(
+    BOOL,
+    flag("The proxy has --otlp-endpoint"),
+    "records a span for each request",
+  ),
   "opentelemetry-config": TRACES,
   "opentelemetry-operation-name": TRACES,
   "opentelemetry-trust-incoming-span": TRACES,

@@ -5,7 +5,14 @@
  * A table of 4 KiB serves whoever shares the connection. So values that mostly change stay out of it,
  * whatever is not known to repeat must come twice before it goes in, and secrets never do.
  */
-import { asciiBytes, fieldId, OTHER, SENSITIVE, X_REQUEST_ID } from "../../http/fields.ts";
+import {
+  asciiBytes,
+  fieldId,
+  OTHER,
+  SENSITIVE,
+  TRACEPARENT,
+  X_REQUEST_ID,
+} from "../../http/fields.ts";
 import { STATIC_COUNT, STATIC_TABLE } from "./static_table.ts";
 
 /** Into the table when first seen. */
@@ -70,7 +77,7 @@ for (const [i, [name]] of STATIC_TABLE.entries()) {
 /** The rule of a field with that id and that index of its name, by `rules` (as RULES). */
 export function ruleOf(rules: Uint8Array, id: number, nameIndex: number): number {
   if (id === SENSITIVE) return NEVER;
-  return id === X_REQUEST_ID ? LITERAL : rules[nameIndex];
+  return id === X_REQUEST_ID || id === TRACEPARENT ? LITERAL : rules[nameIndex];
 }
 
 /** A byte of a name in lower case. */

@@ -31,6 +31,18 @@ export function readPolicy(annotations: NginxAnnotations): PolicySpec {
     ...readRequestBuffer(annotations),
     ...closesConnections(annotations) ? { upstreamKeepAlive: false } : {},
     ...annotations.valueOf(TELEMETRY, "enable-access-log") === false ? { accessLog: false } : {},
+    ...readTracing(annotations),
+  };
+}
+
+function readTracing(annotations: NginxAnnotations): Pick<PolicySpec, "tracing"> {
+  const isOff = annotations.valueOf(TELEMETRY, "enable-opentelemetry") === false;
+  const name = annotations.valueOf(TELEMETRY, "opentelemetry-operation-name");
+  const trust = annotations.valueOf(TELEMETRY, "opentelemetry-trust-incoming-span");
+  if (isOff) return { tracing: { enabled: false } };
+  if (name === null && trust === null) return {};
+  return {
+    tracing: { ...name === null ? {} : { name }, ...trust === null ? {} : { trust } },
   };
 }
 

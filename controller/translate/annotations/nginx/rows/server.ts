@@ -1,5 +1,5 @@
 /** Annotations about TLS of a host, logs and traces. */
-import { always, type Group, HONOURED, NOT_YET, row } from "./row.ts";
+import { always, differs, type Group, HONOURED, NOT_YET, row } from "./row.ts";
 import { BOOL, text } from "./value.ts";
 
 const HOST_TLS = { scope: "host", invalid: "close", protects: true, verdict: NOT_YET } as const;
@@ -57,18 +57,23 @@ export const TELEMETRY = {
     ...LOG,
     risk: "Low",
     value: BOOL,
-    does: "records a span for each request",
+    verdict: differs(
+      'proxies with --otlp-endpoint make spans of all paths without "false", others of none',
+    ),
+    does: '"false" makes no spans of requests, and passes trace headers unchanged',
   }),
   "opentelemetry-operation-name": row({
     ...LOG,
     risk: "Medium",
-    value: text(/^[A-Za-z\d_${}-]+$/, "letters, digits and -_${}"),
+    value: text(/^[A-Za-z\d_{}-]{1,256}$/, "up to 256 letters, digits and -_{}, no variables"),
+    verdict: differs("a name with variables is not used: names of spans are to be few"),
     does: "sets the name of the span",
   }),
   "opentelemetry-trust-incoming-span": row({
     ...LOG,
     risk: "Low",
     value: BOOL,
-    does: "makes the span a child of the client's",
+    verdict: differs("without it, the spans of trusted proxies are parents, and no others"),
+    does: "says whether the span is a child of the client's, whoever that is",
   }),
 } satisfies Group;

@@ -2,11 +2,11 @@
  * The access log: a line for each exchange. In: exchanges that have ended. Out: lines in batches, so that
  * thousands of requests cost one write. `json_line.ts` and `nginx_line.ts` say how a line is written.
  */
-import { X_REQUEST_ID } from "../http/fields.ts";
-import type { Exchange } from "../http/message.ts";
-import type { AccessLogOptions } from "./access_log_options.ts";
+import { X_REQUEST_ID } from "../../http/fields.ts";
+import type { Exchange } from "../../http/message.ts";
+import type { AccessLogOptions } from "./options.ts";
 import { JsonLine } from "./json_line.ts";
-import { LogBuffer } from "./log_buffer.ts";
+import { LineBatch } from "../lines/line_batch.ts";
 import { NginxLine } from "./nginx_line.ts";
 
 /** Where batches go. */
@@ -20,54 +20,44 @@ export interface AccessLogSink {
 const FLUSH_INTERVAL = 100;
 /** Or when it has this many bytes. */
 const BATCH_SIZE = 64 * 1024;
-/** Bytes that may be on their way to a writer that is busy; then lines are dropped. */
-const MAX_ON_THE_WAY = 4 * 1024 * 1024;
 /** One more than the largest value of `hashOf`. */
 const HASHES = 2 ** 32;
 
 export class AccessLog {
   readonly #sink: AccessLogSink;
-  readonly #batch = new LogBuffer(BATCH_SIZE);
+  readonly #batch: LineBatch;
   readonly #line: JsonLine | NginxLine;
   /** Requests whose id has a smaller hash have a line. */
   readonly #threshold: number;
-  #lines = 0;
-  #onTheWay = 0;
-  #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor({ format, fields, query, ratio }: AccessLogOptions, sink: AccessLogSink) {
     this.#sink = sink;
-    this.#line = format === "json"
-      ? new JsonLine(this.#batch, fields, query)
-      : new NginxLine(this.#batch, query);
+    this.#batch = new LineBatch({
+      interval: FLUSH_INTERVAL,
+      size: BATCH_SIZE,
+      send: sink.write,
+    });
+    const { out } = this.#batch;
+    this.#line = format === "json" ? new JsonLine(out, fields, query) : new NginxLine(out, query);
     this.#threshold = ratio * HASHES;
   }
 
   /** Adds an exchange's line, if it has one. `now` in ms since the epoch. */
   add(exchange: Exchange, now: number): void {
     if (this.#threshold < HASHES && !this.#isChosen(exchange)) return;
-    if (this.#onTheWay > MAX_ON_THE_WAY) return this.#sink.dropped(1);
+    if (this.#batch.isFull) return this.#sink.dropped(1);
     this.#line.write(exchange, now);
-    this.#lines++;
-    if (this.#batch.length >= BATCH_SIZE) this.flush();
-    else this.#timer ??= setTimeout(() => this.flush(), FLUSH_INTERVAL);
+    this.#batch.added();
   }
 
   /** Hands over what there is. */
   flush(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    if (this.#lines === 0) return;
-    const bytes = this.#batch.take();
-    const lines = this.#lines;
-    this.#lines = 0;
-    this.#onTheWay += bytes.length;
-    this.#sink.write(bytes, lines);
+    this.#batch.flush();
   }
 
   /** The writer has taken this many bytes. */
   taken(bytes: number): void {
-    this.#onTheWay -= bytes;
+    this.#batch.taken(bytes);
   }
 
   /** By its id alone: proxies that pass an id on choose the same requests, whoever comes first. */

@@ -1,30 +1,35 @@
 import assert from "node:assert/strict";
-import { OTHER_SLOT, RESERVED_SLOTS, RouteSlots } from "./route_slots.ts";
+import { OTHER_SLOT, RESERVED_SLOTS, SeriesSlots } from "./series_slots.ts";
 
 const FIRST = RESERVED_SLOTS.length;
 
-/** Slots that are told all ids that there are, as those that come and go. */
-class Slots extends RouteSlots {
-  #ids: readonly string[] = [];
+/** Slots that are told all series that there are, as those that come and go. */
+class Slots extends SeriesSlots {
+  #labels: readonly string[] = [];
 
-  all(ids: readonly string[], onReuse: (slot: number) => void) {
-    const gone = this.#ids;
-    this.#ids = ids;
-    return this.update(ids, gone, onReuse);
+  constructor(now: () => number, limit = 100) {
+    super(now, limit);
+  }
+
+  all(labels: readonly string[], onReuse: (slot: number) => void): string[] {
+    const gone = this.#labels;
+    this.#labels = labels;
+    const { fresh, promoted } = this.update(new Set(labels), gone, onReuse);
+    return [...fresh, ...promoted];
   }
 }
 
-function slotsOf(slots: RouteSlots): Record<string, number> {
+function slotsOf(slots: SeriesSlots): Record<string, number> {
   return Object.fromEntries(slots.entries());
 }
 
-Deno.test("a route keeps its slot as long as it exists", () => {
+Deno.test("a series keeps its slot as long as it exists", () => {
   const slots = new Slots(() => 0);
   slots.all(["a", "b"], () => assert.fail());
   const change = slots.all(["c", "b"], () => assert.fail());
   assert.deepEqual(slotsOf(slots), { b: FIRST + 1, c: FIRST + 2 });
-  assert.deepEqual(change, { added: [["c", FIRST + 2]], removed: ["a"] });
-  assert.deepEqual(slots.all(["b", "c"], () => {}), { added: [], removed: [] });
+  assert.deepEqual(change, ["c"]);
+  assert.deepEqual(slots.all(["b", "c"], () => {}), []);
 });
 
 Deno.test("a free slot is cleared and reused, but only after a pause", () => {
@@ -40,15 +45,17 @@ Deno.test("a free slot is cleared and reused, but only after a pause", () => {
   assert.deepEqual([slotsOf(slots), reused], [{ b: FIRST + 1, c: FIRST, d: FIRST + 2 }, [FIRST]]);
 });
 
-Deno.test("routes beyond the limit count as other, until there is room", () => {
+Deno.test("series beyond the limit count as other, until there is room", () => {
   let now = 0;
-  const slots = new Slots(() => now, FIRST + 2);
+  const slots = new Slots(() => now, 2);
   slots.all(["a", "b", "c"], () => {});
   assert.deepEqual(slotsOf(slots), { a: FIRST, b: FIRST + 1, c: OTHER_SLOT });
+  assert.deepEqual([slots.own, slots.waiting], [2, 1]);
   slots.all(["b", "c"], () => {});
   now += 60_000;
   const change = slots.all(["b", "c"], () => {});
-  assert.deepEqual(change.added, [["c", FIRST]]);
+  assert.deepEqual(change, ["c"]);
+  assert.deepEqual([slots.own, slots.waiting], [2, 0]);
   assert.equal(slots.used, FIRST + 2);
 });
 

@@ -2,13 +2,14 @@
  * What the access log is like. In: the value of `--access-log-fields`. Out: the fields that a line has, in
  * their order; `docs/access-log.md` is made from `ACCESS_LOG_FIELDS`.
  */
-import { nearestName } from "../../shared/nearest_name.ts";
+import { nearestName } from "../../../shared/nearest_name.ts";
 
 /** Every field there is, in the order of a line by default. Those that have nothing to say are left out. */
 export const ACCESS_LOG_FIELDS = {
   time: "End of the exchange, RFC 3339 in UTC with milliseconds.",
   log: "Always `access`; distinguishes these lines from log messages.",
   requestId: "The `X-Request-Id` sent to the backend and the client.",
+  traceId: "Of the request's spans, if they are made; see [traces](traces.md).",
   client: "The client's address; behind a trusted proxy, the address that the proxy reports.",
   peer: "The address of the trusted proxy, if there is one.",
   method: "As sent by the client.",

@@ -3,7 +3,7 @@
  * them in UTF-8. Values are looked at while they are written: no string is made of those that need no
  * escape, which are nearly all.
  */
-import { escapeUnsafe } from "../../shared/log.ts";
+import { escapeUnsafe } from "../../../shared/log.ts";
 
 /** Room that every piece leaves for names and numbers behind it, in bytes. */
 const SLACK = 1024;
@@ -76,7 +76,7 @@ export class LogBuffer {
   }
 
   /** A short text of ASCII that needs no escape. */
-  #plain(text: string): void {
+  ascii(text: string): void {
     this.#reserve(text.length);
     const bytes = this.#bytes;
     let at = this.#at;
@@ -98,6 +98,11 @@ export class LogBuffer {
     }
     bytes[at++] = QUOTE;
     this.#at = at;
+  }
+
+  /** Takes the last bytes away. */
+  shorten(count: number): void {
+    this.#at -= count;
   }
 
   /** Writes over a byte that is there. */
@@ -151,7 +156,7 @@ export class LogBuffer {
   integer(value: number): void {
     // Beyond these, and for what is none, digits are not worth a way of their own.
     if (!(value >= 0 && value <= 999_999_999) || !Number.isInteger(value)) {
-      return this.#plain(String(value));
+      return this.ascii(String(value));
     }
     this.#digits(value, 1);
   }
@@ -159,7 +164,7 @@ export class LogBuffer {
   /** A number of at most three decimals: microseconds of milliseconds are as fine as is of use. */
   thousandths(value: number): void {
     const rounded = Math.round(value * 1000);
-    if (!(rounded >= 0 && rounded <= 999_999_999)) return this.#plain(String(rounded / 1000));
+    if (!(rounded >= 0 && rounded <= 999_999_999)) return this.ascii(String(rounded / 1000));
     // As integers: V8 takes the remainder of doubles by a call of the C library.
     const all = rounded | 0;
     const whole = (all / 1000) | 0;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ALL_FIELDS, parseFields } from "./access_log_options.ts";
+import { ALL_FIELDS, parseFields } from "./options.ts";
 
 Deno.test("fields are chosen by their names, in any order", () => {
   assert.deepEqual(parseFields("status"), ["status"]);

@@ -2,8 +2,8 @@
  * Header fields that telemetry shows. In: an exchange while its fields are there. Out: their values in
  * its record, without what must not be shown.
  */
-import { REFERER, USER_AGENT } from "../http/fields.ts";
-import type { Exchange } from "../http/message.ts";
+import { REFERER, USER_AGENT } from "../../http/fields.ts";
+import type { Exchange } from "../../http/message.ts";
 
 /** `user:password@` (RFC 3986 §3.2.1), up to the last `@` before the path. */
 const USERINFO = /^([^/?#]*\/\/)[^/?#]*@/;

@@ -7,9 +7,9 @@
  * Values are escaped as by `escape=default`; what nginx has no value for is `-`.
  * https://nginx.org/en/docs/http/ngx_http_log_module.html#log_format
  */
-import type { Exchange } from "../http/message.ts";
-import { keepFields, loggedReferer } from "./kept_fields.ts";
-import { type LogBuffer, type Piece, pieceOf } from "./log_buffer.ts";
+import type { Exchange } from "../../http/message.ts";
+import { keepFields, loggedReferer } from "../lines/kept_fields.ts";
+import { type LogBuffer, type Piece, pieceOf } from "../lines/log_buffer.ts";
 
 /** Of clients that are gone before a response (`NGX_HTTP_CLIENT_CLOSED_REQUEST`). */
 const CLIENT_CLOSED_REQUEST = 499;

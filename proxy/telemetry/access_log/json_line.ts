@@ -6,13 +6,14 @@
  * quotes, and what turns the direction of text leave as JSON escapes. Bytes above ASCII stand as one
  * character each (latin1), so that a line never depends on what a client calls its encoding.
  */
-import { formatAddress } from "../../shared/net/address.ts";
-import { X_REQUEST_ID } from "../http/fields.ts";
-import { requestIdOf } from "../http/forwarded_headers.ts";
-import type { Exchange } from "../http/message.ts";
-import { type AccessLogField, ALL_FIELDS } from "./access_log_options.ts";
-import { keepFields, loggedReferer } from "./kept_fields.ts";
-import { type LogBuffer, type Piece, pieceOf } from "./log_buffer.ts";
+import { formatAddress } from "../../../shared/net/address.ts";
+import { X_REQUEST_ID } from "../../http/fields.ts";
+import { requestIdOf, TRACEPARENT_INDEX } from "../../http/forwarded_headers.ts";
+import { type Exchange, UNTRACED } from "../../http/message.ts";
+import { TRACE_ID_AT, TRACE_ID_LENGTH } from "../../http/trace_context.ts";
+import { type AccessLogField, ALL_FIELDS } from "./options.ts";
+import { keepFields, loggedReferer } from "../lines/kept_fields.ts";
+import { type LogBuffer, type Piece, pieceOf } from "../lines/log_buffer.ts";
 
 /** `,"client":` for each field; the comma of the first one in a line becomes its brace. */
 const NAMES = Object.fromEntries(
@@ -42,6 +43,7 @@ export class JsonLine {
     time: (line) => line.#time(),
     log: ({ out }) => out.piece(LOG),
     requestId: (line, exchange) => line.#requestId(exchange),
+    traceId: (line, exchange) => line.#traceId(exchange),
     client: ({ out }, { record, client }) => {
       out.piece(NAMES.client);
       out.quoted(record.clientAddress || client.address);
@@ -174,6 +176,14 @@ export class JsonLine {
     }
     out.piece(NAMES.requestId);
     out.latin1(added!.bytes, added!.valueStart(idAt), added!.valueEnd(idAt));
+  }
+
+  #traceId({ record, added }: Exchange): void {
+    if (record.tracing === UNTRACED || added === null) return;
+    const { out } = this;
+    const at = added.valueStart(TRACEPARENT_INDEX) + TRACE_ID_AT;
+    out.piece(NAMES.traceId);
+    out.latin1(added.bytes, at, at + TRACE_ID_LENGTH);
   }
 
   #endpoint(endpoint: { readonly address: string; readonly port: number } | null): void {

@@ -1,0 +1,38 @@
+/**
+ * What is done with every request before its route's filters. In: an exchange, and the policy of its route
+ * once that is known. Out: fields for its backend, and what metrics, log and traces need to know of it.
+ */
+import { prepareRequest } from "../http/forwarded_headers.ts";
+import type { LoopMark } from "../http/loop_mark.ts";
+import type { Exchange } from "../http/message.ts";
+import type { TrustedProxies } from "../http/trusted_proxies.ts";
+import type { RoutePolicy } from "../route/policy.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
+
+export interface PreparationContext {
+  readonly trustedProxies: Pick<TrustedProxies, "contains">;
+  /** What `CDN-Loop` says of this proxy, and of all that share its configuration. */
+  readonly loopMark: LoopMark;
+  readonly telemetry: Telemetry;
+}
+
+/** Prepares a request that a client has sent; how many of our marks it has already (`loop_mark.ts`). */
+export function prepare(exchange: Exchange, context: PreparationContext): number {
+  const { trustedProxies, loopMark, telemetry } = context;
+  const { isTracing } = telemetry;
+  const ownMarks = prepareRequest(exchange, trustedProxies, loopMark.value, isTracing);
+  exchange.record.prepared = true;
+  telemetry.metrics.exchangeBegun();
+  telemetry.requestPrepared(exchange);
+  return ownMarks;
+}
+
+/** Has log and traces do as the route says. */
+export function observe(
+  exchange: Exchange,
+  { accessLog, tracing }: RoutePolicy,
+  telemetry: Telemetry,
+): void {
+  if (!accessLog) exchange.record.isLogged = false;
+  if (tracing !== null) telemetry.routeTraced(exchange, tracing);
+}

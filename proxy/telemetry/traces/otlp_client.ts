@@ -1,0 +1,117 @@
+/**
+ * One request of OTLP over HTTP. In: a body of JSON. Out: what the collector has done with it, as far as it
+ * can be believed. No response, however slow, long or strange, costs more than its time and 64 KiB.
+ *
+ * https://opentelemetry.io/docs/specs/otlp/#otlphttp-response
+ */
+
+export type ExportOutcome =
+  /** `rejected` of its spans were not taken. */
+  | { readonly kind: "taken"; readonly rejected: number; readonly reason: string }
+  /** It will never be taken. */
+  | { readonly kind: "refused"; readonly reason: string }
+  /** It may be, later: `after` so many ms, if the collector says so. */
+  | { readonly kind: "retry"; readonly reason: string; readonly after: number | null };
+
+/** These may be sent again (OTLP 1.x, "Retryable Response Codes"). */
+const RETRYABLE: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+
+/** Of a response's body that is read, in bytes. */
+const MAX_RESPONSE = 64 * 1024;
+
+const SECONDS = /^\d{1,9}$/;
+
+/** Sends `body` to `url` within `timeout` ms. Never rejects. */
+export async function exportTo(
+  url: string,
+  body: Uint8Array<ArrayBuffer>,
+  timeout: number,
+): Promise<ExportOutcome> {
+  const signal = AbortSignal.timeout(timeout);
+  let response: Response;
+  let text: string;
+  try {
+    response = await fetch(url, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", "User-Agent": "pingress" },
+      body,
+      // Another host may not be dialled, and what is sent is for this one.
+      redirect: "manual",
+      signal,
+    });
+    text = await readText(response, signal);
+  } catch (error) {
+    const reason = signal.aborted ? `no response in ${Math.ceil(timeout)} ms` : causeOf(error);
+    return { kind: "retry", reason, after: null };
+  }
+  const { status, headers } = response;
+  if (RETRYABLE.has(status)) {
+    const after = retryAfter(headers.get("Retry-After"), Date.now());
+    return { kind: "retry", reason: `status ${status}`, after };
+  }
+  if (status !== 200) return { kind: "refused", reason: `status ${status}` };
+  return readResponse(text);
+}
+
+/** `fetch failed` alone helps nobody: the innermost cause is what the system says. */
+function causeOf(error: unknown): string {
+  let cause = error;
+  for (let depth = 0; depth < 4 && cause instanceof Error && cause.cause; depth++) {
+    cause = cause.cause;
+  }
+  return cause instanceof Error ? cause.message : String(cause);
+}
+
+/** What a 200 says: `{}`, or how many spans were rejected. */
+function readResponse(text: string): ExportOutcome {
+  let parsed: unknown = {};
+  try {
+    if (text !== "") parsed = JSON.parse(text);
+  } catch {
+    parsed = null;
+  }
+  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) {
+    return { kind: "refused", reason: "the response is none of OTLP: check --otlp-endpoint" };
+  }
+  const partial = "partialSuccess" in parsed ? parsed.partialSuccess : null;
+  if (typeof partial !== "object" || partial === null) {
+    return { kind: "taken", rejected: 0, reason: "" };
+  }
+  const rejected = Number("rejectedSpans" in partial ? partial.rejectedSpans : 0);
+  const message = "errorMessage" in partial ? String(partial.errorMessage).slice(0, 200) : "";
+  return {
+    kind: "taken",
+    rejected: Number.isSafeInteger(rejected) && rejected > 0 ? rejected : 0,
+    reason: message,
+  };
+}
+
+/** In ms; null where the header says nothing (RFC 9110 §10.2.3). */
+function retryAfter(value: string | null, now: number): number | null {
+  if (value === null) return null;
+  if (SECONDS.test(value)) return Number(value) * 1000;
+  const date = Date.parse(value);
+  return Number.isNaN(date) ? null : Math.max(date - now, 0);
+}
+
+async function readText(response: Response, signal: AbortSignal): Promise<string> {
+  const { body } = response;
+  if (body === null) return "";
+  const decoder = new TextDecoder();
+  let text = "";
+  const reader = body.getReader();
+  const abort = () => reader.cancel().catch(() => {});
+  signal.addEventListener("abort", abort);
+  try {
+    while (text.length < MAX_RESPONSE) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      text += decoder.decode(value, { stream: true });
+    }
+    signal.throwIfAborted();
+    return text;
+  } finally {
+    signal.removeEventListener("abort", abort);
+    abort();
+  }
+}

@@ -1,0 +1,253 @@
+/**
+ * Spans as OTLP has them in JSON. In: requests that have ended, and their attempts. Out: an object each
+ * with a comma before it, by the stable semantic conventions of HTTP.
+ *
+ * Written straight into bytes: a library's span is some twenty objects, and these are made by the thread
+ * that serves the traffic (figures in `docs/traces.md`).
+ *
+ * https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding
+ * https://opentelemetry.io/docs/specs/semconv/http/http-spans/
+ */
+import { ERROR_KINDS, type ErrorCode } from "../../../shared/error_kinds.ts";
+import { formatAddress } from "../../../shared/net/address.ts";
+import { requestIdOf } from "../../http/forwarded_headers.ts";
+import { type AttemptSpan, type Exchange, type RequestTrace, SAMPLED } from "../../http/message.ts";
+import { turnNow } from "../../io/turn_clock.ts";
+import { type LogBuffer, type Piece, pieceOf } from "../lines/log_buffer.ts";
+
+/** Values of the enumerations `SpanKind` and `StatusCode`. */
+const SERVER = 2;
+const CLIENT = 3;
+const STATUS_ERROR = 2;
+/** Of `SpanFlags`: whether the parent is of another process is known, and is so. */
+const HAS_IS_REMOTE = 0x100;
+const IS_REMOTE = 0x200;
+
+/** RFC 9110 and RFC 5789; others are `_OTHER`, so that clients cannot make up names of spans. */
+const METHODS: ReadonlySet<string> = new Set([
+  ...["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE", "QUERY"],
+]);
+
+const OPENING = pieceOf(`,{"traceId":`);
+const SPAN_ID = pieceOf(`,"spanId":`);
+const PARENT_ID = pieceOf(`,"parentSpanId":`);
+const STATE = pieceOf(`,"traceState":`);
+const FLAGS = pieceOf(`,"flags":`);
+const NAME = pieceOf(`,"name":`);
+const KIND = pieceOf(`,"kind":`);
+const START = pieceOf(`,"startTimeUnixNano":"`);
+const END = pieceOf(`000","endTimeUnixNano":"`);
+const ATTRIBUTES = pieceOf(`000","attributes":[`);
+const CLOSING = pieceOf(`],"status":{}}`);
+const FAILED = pieceOf(`],"status":{"code":${STATUS_ERROR}}}`);
+const TEXT_END = pieceOf(`}},`);
+const INTEGER_END = pieceOf(`"}},`);
+
+/** What stands before the value of an attribute. */
+function text(key: string): Piece {
+  return pieceOf(`{"key":"${key}","value":{"stringValue":`);
+}
+
+function integer(key: string): Piece {
+  return pieceOf(`{"key":"${key}","value":{"intValue":"`);
+}
+
+const KEYS = {
+  method: text("http.request.method"),
+  originalMethod: text("http.request.method_original"),
+  status: integer("http.response.status_code"),
+  resends: integer("http.request.resend_count"),
+  httpRoute: text("http.route"),
+  scheme: text("url.scheme"),
+  path: text("url.path"),
+  query: text("url.query"),
+  full: text("url.full"),
+  serverAddress: text("server.address"),
+  serverPort: integer("server.port"),
+  clientAddress: text("client.address"),
+  peerAddress: text("network.peer.address"),
+  peerPort: integer("network.peer.port"),
+  version: text("network.protocol.version"),
+  userAgent: text("user_agent.original"),
+  errorType: text("error.type"),
+  namespace: text("k8s.namespace.name"),
+  service: text("k8s.service.name"),
+  requestId: text("pingress.request_id"),
+  route: text("pingress.route"),
+  error: text("pingress.error"),
+  side: text("pingress.error.side"),
+} as const;
+
+/** By `ExchangeRecord.version`. */
+const VERSIONS: Readonly<Record<number, string>> = { 10: "1.0", 11: "1.1", 20: "2" };
+
+/** Namespace and name of a Service in the id of its upstream: `default/web:80+https`. */
+const SERVICE = /^([^/]+)\/([^/:]+):/;
+/** The path of a route in the id that most have: `app.example.com Prefix /api`. */
+const ROUTE_PATH = /^\S+ (?:Exact|Prefix|StringPrefix|Regex) (\S+)/;
+
+export class SpanLine {
+  readonly #out: LogBuffer;
+  /** Whether queries are written. */
+  readonly #query: boolean;
+
+  constructor(out: LogBuffer, query: boolean) {
+    this.#out = out;
+    this.#query = query;
+  }
+
+  /** The span of a request, at its end. `now` in ms since the epoch. */
+  request(exchange: Exchange, trace: RequestTrace, traceId: string, now: number): void {
+    const { record, request, client } = exchange;
+    const method = METHODS.has(record.method) ? record.method : "_OTHER";
+    const path = ROUTE_PATH.exec(record.route ?? "")?.[1] ?? "";
+    this.#begin(traceId, trace.spanId, trace.parentId, trace.state);
+    const remote = trace.parentId === "" ? 0 : IS_REMOTE;
+    this.#flags((record.tracing === SAMPLED ? 1 : 0) | HAS_IS_REMOTE | remote);
+    this.#named(trace.name || nameOf(method, path), SERVER);
+    this.#times(now - record.duration, now);
+    this.#text(KEYS.method, method);
+    if (method !== record.method) this.#text(KEYS.originalMethod, record.method);
+    if (record.status !== 0) this.#integer(KEYS.status, record.status);
+    this.#text(KEYS.httpRoute, path);
+    this.#text(KEYS.scheme, client.secure ? "https" : "http");
+    this.#text(KEYS.path, record.requestedPath ?? request.path);
+    if (this.#query) {
+      const query = record.requestedPath === null ? request.query : record.requestedQuery;
+      this.#text(KEYS.query, query.slice(1));
+    }
+    this.#text(KEYS.serverAddress, request.host);
+    this.#integer(KEYS.serverPort, portOf(request.authority, client.secure));
+    this.#text(KEYS.clientAddress, record.clientAddress);
+    this.#text(KEYS.peerAddress, client.address);
+    this.#integer(KEYS.peerPort, client.port);
+    this.#text(KEYS.version, VERSIONS[record.version] ?? "");
+    this.#text(KEYS.userAgent, record.userAgent ?? "");
+    this.#text(KEYS.requestId, requestIdOf(exchange));
+    this.#text(KEYS.route, record.route ?? "");
+    this.#service(record.upstream);
+    const isFailure = record.status >= 500 || record.status === 0 || isServerError(record.error);
+    this.#end(record.error, isFailure ? record.status : 0, isFailure);
+  }
+
+  /** The span of an attempt. `now` as `turnNow`, in ms since the epoch. */
+  attempt(
+    { record, request }: Exchange,
+    trace: RequestTrace,
+    attempt: AttemptSpan,
+    traceId: string,
+    now: number,
+  ): void {
+    const { address, port } = attempt.endpoint;
+    const method = METHODS.has(record.method) ? record.method : "_OTHER";
+    const offset = now - turnNow();
+    const where = formatAddress({ hostname: address, port });
+    const query = this.#query ? request.query : "";
+    this.#begin(traceId, attempt.id, trace.spanId, trace.state);
+    this.#flags((record.tracing === SAMPLED ? 1 : 0) | HAS_IS_REMOTE);
+    this.#named(method === "_OTHER" ? "HTTP" : method, CLIENT);
+    this.#times(attempt.startedAt + offset, attempt.endedAt + offset);
+    this.#text(KEYS.method, method);
+    if (attempt.status !== 0) this.#integer(KEYS.status, attempt.status);
+    if (attempt.resends > 0) this.#integer(KEYS.resends, attempt.resends);
+    this.#text(KEYS.full, `${schemeOf(attempt.endpoint)}://${where}${request.path}${query}`);
+    this.#text(KEYS.serverAddress, address);
+    this.#integer(KEYS.serverPort, port);
+    this.#service(record.upstream);
+    const isFailure = attempt.status >= 400 || attempt.error !== null;
+    this.#end(attempt.error, isFailure ? attempt.status : 0, isFailure);
+  }
+
+  #begin(traceId: string, id: string, parentId: string, state: string): void {
+    const out = this.#out;
+    out.piece(OPENING);
+    out.quoted(traceId);
+    out.piece(SPAN_ID);
+    out.quoted(id);
+    if (parentId !== "") {
+      out.piece(PARENT_ID);
+      out.quoted(parentId);
+    }
+    if (state !== "") {
+      out.piece(STATE);
+      out.quoted(state);
+    }
+  }
+
+  #flags(flags: number): void {
+    this.#out.piece(FLAGS);
+    this.#out.integer(flags);
+  }
+
+  #named(name: string, kind: number): void {
+    const out = this.#out;
+    out.piece(NAME);
+    out.quoted(name);
+    out.piece(KIND);
+    out.integer(kind);
+  }
+
+  /** In ms since the epoch; what follows are attributes, of which there is one at least. */
+  #times(start: number, end: number): void {
+    const out = this.#out;
+    out.piece(START);
+    out.ascii(String(Math.round(start * 1000)));
+    out.piece(END);
+    out.ascii(String(Math.round(end * 1000)));
+    out.piece(ATTRIBUTES);
+  }
+
+  /** An attribute, unless it is empty. */
+  #text(key: Piece, value: string): void {
+    if (value === "") return;
+    const out = this.#out;
+    out.piece(key);
+    out.quoted(value);
+    out.piece(TEXT_END);
+  }
+
+  #integer(key: Piece, value: number): void {
+    const out = this.#out;
+    out.piece(key);
+    out.integer(value);
+    out.piece(INTEGER_END);
+  }
+
+  #service(upstream: string): void {
+    const [, namespace = "", name = ""] = SERVICE.exec(upstream) ?? [];
+    this.#text(KEYS.namespace, namespace);
+    this.#text(KEYS.service, name);
+  }
+
+  /** @param status of a failure that has no code. */
+  #end(error: ErrorCode | null, status: number, isFailure: boolean): void {
+    const out = this.#out;
+    if (isFailure) this.#text(KEYS.errorType, error ?? String(status));
+    if (error !== null) {
+      this.#text(KEYS.error, error);
+      this.#text(KEYS.side, ERROR_KINDS[error].side);
+    }
+    // The comma of the last attribute.
+    out.shorten(1);
+    out.piece(isFailure ? FAILED : CLOSING);
+  }
+}
+
+/** Of few values, as a name should be: what a client can make up is not in it. */
+function nameOf(method: string, path: string): string {
+  const shown = method === "_OTHER" ? "HTTP" : method;
+  return path === "" ? shown : `${shown} ${path}`;
+}
+
+function isServerError(error: ErrorCode | null): boolean {
+  return error !== null && ERROR_KINDS[error].status >= 500;
+}
+
+function portOf(authority: string, secure: boolean): number {
+  const [, port] = /:(\d{1,5})$/.exec(authority) ?? [];
+  return port === undefined ? (secure ? 443 : 80) : Number(port);
+}
+
+function schemeOf({ protocol = "http" }: AttemptSpan["endpoint"]): "http" | "https" {
+  return protocol === "https" || protocol === "h2" ? "https" : "http";
+}
