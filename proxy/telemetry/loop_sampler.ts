@@ -3,7 +3,7 @@
  * event loop was, in the cells of the worker.
  *
  * Deno 2.9 has `eventLoopUtilization` in name only: it is 0. The CPU time of the thread is what it would
- * be, but for what the thread waits for in the kernel. A look costs some 15 µs.
+ * be, but for what the thread waits for in the kernel. A look costs some tens of microseconds.
  */
 import { threadCpuTime } from "../../shared/cpu_time.ts";
 import { LoopDelay } from "../../shared/loop_delay.ts";
