@@ -35,10 +35,20 @@ export function ownRemedy(kind: string, name: string): string {
   const kinds = Object.keys(OWN_ANNOTATIONS);
   const home = kinds.find((each) => OWN_ANNOTATIONS[each].includes(name));
   if (home !== undefined) return writeOn(home, kind, "it");
-  const meant = nearestName(name, OWN_ANNOTATIONS[kind] ?? []) ??
-    nearestName(name, kinds.flatMap((each) => OWN_ANNOTATIONS[each]));
+  const meant = nearestOwn(name, OWN_ANNOTATIONS[kind] ?? []) ??
+    nearestOwn(name, kinds.flatMap((each) => OWN_ANNOTATIONS[each]));
   if (meant === null) return "Remove the annotation, or use a name from docs/annotations.md";
   return writeOn(kinds.find((each) => OWN_ANNOTATIONS[each].includes(meant))!, kind, `"${meant}"`);
+}
+
+/** By what stands behind the prefix, which all of them share. */
+function nearestOwn(name: string, names: readonly string[]): string | null {
+  const meant = nearestName(withoutPrefix(name), names.map(withoutPrefix));
+  return names.find((each) => withoutPrefix(each) === meant) ?? null;
+}
+
+function withoutPrefix(name: string): string {
+  return name.slice(name.indexOf("/") + 1);
 }
 
 function writeOn(home: string, kind: string, what: string): string {

@@ -57,6 +57,16 @@ for (
     ["an unknown tag", "a: !b c", /^line 1, column 4: what begins with ! is a tag/],
     ["a second document", "a: b\n---\nc: d\n", /^line 2, column 1: a second document begins/],
     [
+      "a separator of two dashes",
+      "a: b\n--\nc: d\n",
+      /^line 2, column 1: documents are separated by a line of three dashes$/,
+    ],
+    [
+      "a separator of four dashes",
+      "a: b\n----\nc: d\n",
+      /^line 2, column 1: documents are separated by a line of three dashes$/,
+    ],
+    [
       "an alias of itself",
       "a: &a [*a]",
       /^its aliases are too many, or one is of what it stands in$/,

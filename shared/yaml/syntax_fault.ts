@@ -222,6 +222,13 @@ function lineWithoutColon(text: string, offset: number): SyntaxFault | null {
   }
   const written = content.slice(indent).trimEnd();
   if (written === "") return null;
+  if (/^-{2,}$/.test(written)) {
+    return fault(
+      start + indent,
+      "documents are separated by a line of three dashes",
+      "Write --- at the beginning of the line",
+    );
+  }
   const space = written.search(/\s/);
   const key = space === -1 ? written : written.slice(0, space);
   const value = written.slice(key.length).trim();
