@@ -13,6 +13,7 @@ import { clusterTest } from "../cluster/support/cluster_case.ts";
 import { eventually } from "../cluster/support/condition.ts";
 import { installGatewayCrds } from "../cluster/support/gateway_crds.ts";
 import { kubectl, MANIFESTS } from "../cluster/support/kubectl.ts";
+import { operatorCrds } from "./operator_crds.ts";
 import { previousChart } from "./previous_chart.ts";
 import { Helm, keyOf, NAMESPACE, RELEASE } from "./helm.ts";
 
@@ -271,5 +272,35 @@ releaseTest(
     await helm.succeed(["install", RELEASE, CHART, ...INTO, "--values=-"], stringify(values));
     const template = await controller(cluster);
     assert.ok(template.args.some((arg) => arg.startsWith("--proxy-pod-template=")));
+  },
+);
+
+releaseTest(
+  "the Prometheus operator's schemas accept the monitors and the rules",
+  async (helm, cluster) => {
+    const kinds = ["podmonitors", "servicemonitors", "prometheusrules"];
+    const crds = await operatorCrds("monitors", kinds);
+    if (crds === null) return;
+    for (const crd of crds) await cluster.apply(crd);
+    for (const kind of kinds) {
+      const path = `/apis/monitoring.coreos.com/v1/${kind}`;
+      await eventually(path, async () => (await cluster.request("GET", path)).status === 200);
+    }
+    const monitor = { create: true, labels: { release: "prometheus" }, interval: "15s" };
+    const values = {
+      podMonitor: monitor,
+      serviceMonitor: monitor,
+      prometheusRule: { create: true, labels: { release: "prometheus" } },
+    };
+    await helm.succeed(["install", RELEASE, CHART, ...INTO, "--values=-"], stringify(values));
+    for (const kind of ["PodMonitor", "ServiceMonitor"]) {
+      const monitors = await cluster.list("monitoring.coreos.com/v1", kind, {
+        namespace: NAMESPACE,
+      });
+      assert.deepEqual(
+        monitors.map(({ metadata }) => metadata.name).sort(),
+        ["pingress-controller", "pingress-proxy-server"],
+      );
+    }
   },
 );
