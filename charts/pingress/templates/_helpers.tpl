@@ -58,9 +58,12 @@ pingress-proxy{{ include "pingress.suffix" . }}
 {{- mul (regexFind "^[0-9]+" .) (get $units (regexFind "[KMG]i" .)) -}}
 {{- end }}
 
-{{- /* As YAML and --set give it: a whole number may be a float. */}}
+{{- /* As YAML and --set give it: a whole number may be a float, and a large or small one 1e+06 or 1e-05. */}}
 {{- define "pingress.text" -}}
-{{- if kindIs "float64" . }}{{ int64 . }}{{ else }}{{ toString . }}{{ end -}}
+{{- if not (kindIs "float64" .) }}{{ toString . }}
+{{- else if eq (floor .) . }}{{ int64 . }}
+{{- else }}{{ regexReplaceAll "0+$" (printf "%.9f" .) "" }}
+{{- end -}}
 {{- end }}
 
 {{- /*
