@@ -8,7 +8,8 @@ import { type KubeObject, type Resource, SECRETS } from "../../controller/kube/t
 const CERTIFICATE = "tls.crt";
 
 export function reducedObject(resource: Resource, object: KubeObject): KubeObject {
-  const { managedFields: _, ...metadata } = object.metadata;
+  // Something that answers in place of the API server may give anything.
+  const { managedFields: _, ...metadata } = object.metadata ?? { name: "" };
   if (resource.plural !== SECRETS.plural || resource.group !== SECRETS.group) {
     return { ...object, metadata };
   }

@@ -19,7 +19,7 @@ import {
   type ExplainOptions,
   parseExplainOptions,
 } from "./options.ts";
-import { shortText } from "./short_text.ts";
+import { errorHint, shortText } from "./short_text.ts";
 
 export const program = EXPLAIN_PROGRAM;
 
@@ -89,7 +89,11 @@ function show(
   if (output === "json") {
     terminal.json({ explanations });
   } else if (isShort) {
-    for (const explanation of explanations) terminal.write(`${shortText(explanation, style)}\n`);
+    for (const explanation of explanations) {
+      terminal.write(`${shortText(explanation, style)}\n`);
+      const hint = errorHint(explanation);
+      if (hint !== null) terminal.error(printable(hint));
+    }
   } else {
     const texts = explanations.map((explanation) =>
       explanationText(explanation, { columns, style, showsAll })

@@ -2,6 +2,8 @@
 import { translate } from "../../controller/translate/translator.ts";
 import { explainUrl } from "../../dev/explain/explanation.ts";
 import { withAssumedObjects } from "../../dev/gateway/assumed_objects.ts";
+import type { LocatedProblem } from "../../dev/manifests/file.ts";
+import { formatPosition } from "../../dev/manifests/position.ts";
 import { ManifestFolder, unreadablePath } from "../../dev/manifests/folder.ts";
 import { makePlan, toTranslateOptions } from "../../dev/plan.ts";
 import type { Explainer } from "./explainer.ts";
@@ -16,6 +18,7 @@ export async function folderExplainer(options: ExplainOptions): Promise<Explaine
   const unreadable = await unreadablePath(paths);
   if (unreadable !== null) return unreadable;
   const manifests = await new ManifestFolder(paths).read();
+  if (manifests.refs.length === 0) return nothingRead(manifests.problems);
   const now = Date.now();
   const clock = () => now;
   const plan = makePlan(manifests, planOptions, () => SAMPLES, null, clock);
@@ -27,4 +30,13 @@ export async function folderExplainer(options: ExplainOptions): Promise<Explaine
       clusterSnapshot: cluster.snapshot,
       isInDev: true,
     }));
+}
+
+/** A line for each problem that is more than a file to be ignored. */
+function nothingRead(problems: readonly LocatedProblem[]): string {
+  return problems.filter(({ problem }) => problem.severity !== "info").map(({ problem, at }) => {
+    const { message, remedy } = problem;
+    const place = at === null ? "" : `${formatPosition(at)}: `;
+    return `${place}${message}; ${remedy.charAt(0).toLowerCase()}${remedy.slice(1)}`;
+  }).join("\n");
 }

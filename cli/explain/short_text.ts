@@ -8,6 +8,7 @@ import type {
   UrlExplanation,
 } from "../../dev/explain/url_explanation.ts";
 import { sharesInWords } from "../../dev/gateway/backend_shares.ts";
+import { formatPosition } from "../../dev/manifests/position.ts";
 import { printable } from "../../dev/terminal_text.ts";
 import { formatObject } from "../../shared/problem.ts";
 import type { Style } from "../terminal/style.ts";
@@ -35,6 +36,16 @@ export function shortText(explanation: UrlExplanation, style: Style): string {
     ...(needs.length === 0 || answer.kind !== "backend" ? [] : [`[${needs.join(", ")}]`]),
     ...(origin === null ? [] : [style.dim(printable(placeText(origin)))]),
   ].join(" ");
+}
+
+/** One line on what may be the reason of an error; null where nothing is known to be wrong. */
+export function errorHint({ answer, problems }: UrlExplanation): string | null {
+  const errors = problems.filter(({ severity }) => severity === "error");
+  if (answer.kind !== "error" || errors.length === 0) return null;
+  const [{ reason, at, message }] = errors;
+  const place = at === null ? "" : ` (${formatPosition(at)})`;
+  const more = errors.length === 1 ? "" : ` and ${errors.length - 1} more`;
+  return `  perhaps as ${reason}${place}: ${message}${more}; without --short it is listed`;
 }
 
 /** The first address, and how many more there are. */

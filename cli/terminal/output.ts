@@ -15,10 +15,15 @@ export interface OutputOptions {
   readonly isLineBuffered: boolean;
   /** Ends the program. */
   readonly exit: (code: number) => never;
+  /** Says why, before the program ends; missing where there is nowhere to say it. */
+  readonly complain?: (text: string) => void;
 }
 
 /** As shells report a program that a closed pipe has ended: 128 + SIGPIPE. */
 export const CLOSED_PIPE = 141;
+
+/** The output cannot be had, as on a full disk: `EXIT.unusable` of commands. */
+const UNUSABLE = 2;
 
 /** Up to here a pipe takes all of a write, or nothing: PIPE_BUF of Linux. */
 const ATOMIC = 4096;
@@ -52,7 +57,7 @@ export class Output {
    * made so) may be full: what was not taken then is written once there is room.
    */
   #writeChunk(chunk: Uint8Array): number {
-    const { stream, isLineBuffered, exit } = this.#options;
+    const { stream, isLineBuffered, exit, complain } = this.#options;
     const isKept = isLineBuffered && chunk.length < LINE_BUFFER && chunk.at(-1) !== NEWLINE;
     let next = chunk;
     for (;;) {
@@ -61,7 +66,10 @@ export class Output {
         return next === chunk ? written : chunk.length;
       } catch (error) {
         if (error instanceof Deno.errors.BrokenPipe) exit(CLOSED_PIPE);
-        if (!(error instanceof Deno.errors.WouldBlock)) throw error;
+        if (!(error instanceof Deno.errors.WouldBlock)) {
+          complain?.(`Cannot write the output: ${messageOf(error)}`);
+          exit(UNUSABLE);
+        }
         // Deno has what it keeps, and could not flush it; once more, and it would be there twice.
         if (isKept) next = NOTHING;
         pause();
@@ -80,4 +88,8 @@ function chunkLength(bytes: Uint8Array): number {
 /** The output of a command is its work: there is nothing else to do meanwhile. */
 function pause(): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -27,15 +27,21 @@ Deno.test("a pipe that is full every other time gets every byte once", () => {
   assert.equal(new TextDecoder().decode(Uint8Array.from(stream.taken)), text);
 });
 
-Deno.test("an error of the output other than a closed pipe is no end without a word", () => {
+Deno.test("a full disk is one line and exit code 2", () => {
   const stream: Stream = {
     isTerminal: () => false,
     writeSync() {
-      throw new Error("No space left on device");
+      throw new Error("No space left on device (os error 28)");
     },
   };
-  const output = new Output({ stream, isLineBuffered: true, exit: () => assert.fail() });
-  assert.throws(() => output.write("text"), /No space left/);
+  const said: string[] = [];
+  const exit = (code: number) => {
+    throw new Error(`exit ${code}`);
+  };
+  const complain = (text: string) => void said.push(text);
+  const output = new Output({ stream, isLineBuffered: true, exit, complain });
+  assert.throws(() => output.write("text"), /^Error: exit 2$/);
+  assert.deepEqual(said, ["Cannot write the output: No space left on device (os error 28)"]);
 });
 
 /** Texts whose parts differ in how Deno buffers them: whole lines, long ones, and ends without a line break. */

@@ -49,8 +49,9 @@ export function createTerminal(options: TerminalOptions): Terminal {
   const { stdout, stderr, environment, exit } = options;
   const isTerminal = stdout.isTerminal();
   const isErrorTerminal = stderr.isTerminal();
-  const output = new Output({ stream: stdout, isLineBuffered: true, exit });
   const errors = new Output({ stream: stderr, isLineBuffered: false, exit });
+  const complain = (text: string) => errors.write(`${text}\n`);
+  const output = new Output({ stream: stdout, isLineBuffered: true, exit, complain });
   const columns = () => options.columns() || USUAL_COLUMNS;
   let progress: ProgressLine | null = null;
   const write = (text: string) => {

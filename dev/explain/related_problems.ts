@@ -72,7 +72,7 @@ export function problemsOfIngresses(
   relateShared(question, relate);
   return plan.problems.filter(({ problem, leftOut }) =>
     problem.object === null || related.has(formatObject(problem.object)) ||
-    (problem.object.kind === "Ingress" && rulesName(rulesOf(leftOut), url.host)) ||
+    namesHost(problem, leftOut, url.host) ||
     mayHideRules(problem)
   );
 }
@@ -99,6 +99,14 @@ function hostnamesTake(hostnames: readonly unknown[], host: string): boolean {
   return hostnames.some((hostname) =>
     typeof hostname === "string" && hostPatternTakes(hostname.toLowerCase(), host, "suffix")
   );
+}
+
+/** Whether an Ingress that is left out names the host, be its kind misspelt. */
+function namesHost({ object, reason }: Problem, leftOut: unknown, host: string): boolean {
+  const rules = rulesOf(leftOut);
+  const isIngress = object?.kind === "Ingress" ||
+    (reason === "KindUnknown" && rules.some((rule) => !isAbsent(fieldOf(rule, "http"))));
+  return isIngress && rulesName(rules, host);
 }
 
 /** An unknown field outside of the lists of an Ingress, such as `rule`: it may name this host. */

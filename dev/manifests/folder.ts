@@ -55,9 +55,16 @@ interface KnownFile {
   readonly good: ManifestFile | null;
 }
 
+/** Also of a shell's `<(…)`. */
+const STANDARD_INPUT = /^(?:-|\/dev\/stdin|\/dev\/fd\/\d+|\/proc\/\w+\/fd\/\d+)$/;
+
 /** One line on the first of the paths that is not there or out of reach; null where all are. */
 export async function unreadablePath(paths: readonly string[]): Promise<string | null> {
   for (const path of paths) {
+    if (STANDARD_INPUT.test(path)) {
+      return `Standard input (${path}) is not read; write it to a file, and name that: ` +
+        "helm template CHART > all.yaml";
+    }
     try {
       await Deno.stat(path);
     } catch (error) {

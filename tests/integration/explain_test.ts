@@ -109,3 +109,60 @@ Deno.test("a folder in place of a URL, and a folder that is missing, are named",
   assert.equal(url.code, 2);
   assert.match(url.err, /is no URL like https:\/\/app\.example\.com\/path/);
 });
+
+Deno.test("an Ingress whose kind is misspelt is named for its host, with --short on standard error", async () => {
+  const misspelt = manifest("a.test").replace("kind: Ingress", "kind: Ingres");
+  await withFolder({ "a.yaml": misspelt }, async (folder) => {
+    const { code, out } = await explain("-f", folder, "http://a.test/");
+    assert.equal(code, 1);
+    assert.match(out, /^ {2}error {2}KindUnknown /m);
+    const short = await explain("-f", folder, "--short", "http://a.test/");
+    assert.equal(short.out.trim().split("\n").length, 1);
+    assert.match(
+      short.err,
+      /^ {2}perhaps as KindUnknown \(\S*a\.yaml:\d+:\d+\): there is no kind Ingres/,
+    );
+    const other = await explain("-f", folder, "http://b.test/");
+    assert.doesNotMatch(other.out, /KindUnknown/);
+  });
+});
+
+for (
+  const [name, files, message] of [
+    [
+      "whose only file does not parse",
+      { "a.yaml": "kind: [\n" },
+      /a\.yaml:1:7: .* does not end; write/,
+    ],
+    ["without a file of YAML", { "a.txt": "" }, /^no file in .* ends with \.yaml/],
+    ["without an object", { "a.yaml": "# nothing\n" }, /^the only file in .* has no object/],
+  ] as const
+) {
+  Deno.test(`of a folder ${name}, explain says that nothing is read, with exit code 2`, async () => {
+    await withFolder(files, async (folder) => {
+      const { code, out, err } = await explain("-f", folder, "--short", "http://a.test/");
+      assert.deepEqual([code, out], [2, ""]);
+      assert.match(err, message);
+    });
+  });
+}
+
+Deno.test("- and /dev/stdin are not read, and explain, lint and diff say what to do instead", async () => {
+  for (const path of ["-", "/dev/stdin", "/dev/fd/0"]) {
+    for (
+      const args of [
+        ["explain", "-f", path, "http://a.test/"],
+        ["lint", path],
+        ["diff", "-f", path, "--against", EXAMPLES],
+      ]
+    ) {
+      const { code, stderr } = await spawn("pingress", args).output();
+      const err = new TextDecoder().decode(stderr);
+      assert.equal(code, 2, `${args}: ${err}`);
+      assert.match(
+        err,
+        /^Standard input \(\S+\) is not read; write it to a file, and name that: helm/,
+      );
+    }
+  }
+});
