@@ -181,8 +181,8 @@ function writeError(line: string): void {
   Deno.stderr.writeSync(new TextEncoder().encode(line));
 }
 
-/** Ends a start that cannot succeed. */
+/** Ends a start that cannot succeed, with the exit code of every command for that. */
 function fail(message: string): never {
   console.error(printable(message));
-  Deno.exit(1);
+  Deno.exit(2);
 }

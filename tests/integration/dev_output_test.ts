@@ -59,6 +59,21 @@ Deno.test("explain and lint end quietly when the reader of their output has gone
   }
 });
 
+Deno.test("dev ends with exit code 2 where it cannot start", async () => {
+  for (
+    const [args, message] of [
+      [["exmaples"], /^There is no file or folder exmaples/],
+      [["-"], /^Standard input \(-\) is not read/],
+      [[EXAMPLES, "--port-offset=60000"], /--port-offset/],
+      [[EXAMPLES, "--listen-http=:x"], /--listen-http/],
+    ] as const
+  ) {
+    const { code, stderr } = await spawn("dev", args).output();
+    assert.equal(code, 2, args.join(" "));
+    assert.match(new TextDecoder().decode(stderr), message);
+  }
+});
+
 Deno.test("a port that is taken is named with its flag, and --port-offset auto avoids it", async () => {
   // The three ports of one offset are free at the same time, as far as this machine goes.
   const taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
@@ -70,7 +85,7 @@ Deno.test("a port that is taken is named with its flag, and --port-offset auto a
       "--admin=127.0.0.1:0",
     ];
     const failed = await spawn("dev", [EXAMPLES, ...flags]).output();
-    assert.equal(failed.code, 1);
+    assert.equal(failed.code, 2);
     assert.match(
       new TextDecoder().decode(failed.stderr),
       /^Cannot listen on 127\.0\.0\.1:\d+ \(--listen-http\): another program has the port; stop it, or change --listen-http, or add --port-offset auto\n$/,
