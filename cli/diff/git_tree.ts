@@ -28,6 +28,12 @@ const ENVIRONMENT = {
   LC_ALL: "C",
 };
 
+/**
+ * All that git inherits of the environment: where its configuration of the user is. In a hook, GIT_DIR and others
+ * (`git rev-parse --local-env-vars`) name the repository of the hook, and so another folder than the one asked for.
+ */
+const INHERITED = ["HOME", "USERPROFILE"];
+
 /** @param reference A branch, tag or commit; a `:path` behind it is not taken. */
 export async function readTree(
   reference: string,
@@ -162,7 +168,8 @@ async function run(
     child = new Deno.Command("git", {
       args: [...args],
       cwd: folder,
-      env: ENVIRONMENT,
+      clearEnv: true,
+      env: environment(),
       stdin: input === null ? "null" : "piped",
       stdout: "piped",
       stderr: "piped",
@@ -176,6 +183,14 @@ async function run(
   if (result.success) return { ok: true, bytes: result.stdout };
   const [line = ""] = new TextDecoder().decode(result.stderr).split("\n");
   return { ok: false, message: line.replace(/^fatal: /, "").trim() };
+}
+
+function environment(): Record<string, string> {
+  const inherited = INHERITED.flatMap((name) => {
+    const value = Deno.env.get(name);
+    return value === undefined ? [] : [[name, value]];
+  });
+  return { ...Object.fromEntries(inherited), ...ENVIRONMENT };
 }
 
 /** A program that has ended already says why by itself. */

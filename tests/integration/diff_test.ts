@@ -9,8 +9,15 @@ interface Output {
   readonly err: string;
 }
 
-async function diff(...args: readonly string[]): Promise<Output> {
-  const { code, stdout, stderr } = await spawn("pingress", ["diff", ...args]).output();
+function diff(...args: readonly string[]): Promise<Output> {
+  return diffIn({}, ...args);
+}
+
+async function diffIn(
+  env: Readonly<Record<string, string>>,
+  ...args: readonly string[]
+): Promise<Output> {
+  const { code, stdout, stderr } = await spawn("pingress", ["diff", ...args], env).output();
   const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
   return { code, out: decode(stdout), err: decode(stderr) };
 }
@@ -77,6 +84,32 @@ Deno.test("a file of a commit is compared with the file alone", async () => {
     assert.equal(code, 0, err);
     assert.match(out, /\n {2}\+ new\.test \/ /);
     assert.doesNotMatch(out, /[ab]\.test/);
+  });
+});
+
+Deno.test("in a hook of git, and beside another repository, the folder's own is read", async () => {
+  await withRepository(async (root, folder) => {
+    await withRepository(async (other) => {
+      await git(other, "commit", "-q", "--allow-empty", "-m", "other");
+      await git(other, "tag", "only-other");
+      // As git sets them for hooks of a worktree, and shells for repositories apart from their files.
+      for (
+        const env of [
+          { GIT_DIR: join(root, ".git"), GIT_PREFIX: "" },
+          { GIT_DIR: join(root, ".git"), GIT_INDEX_FILE: join(root, ".git", "index") },
+          { GIT_DIR: ".git" },
+          { GIT_DIR: join(other, ".git"), GIT_WORK_TREE: other },
+        ] as readonly Record<string, string>[]
+      ) {
+        const { code, out, err } = await diffIn(env, "-f", folder, "--against", "git:HEAD");
+        assert.equal(code, 0, `${JSON.stringify(env)}: ${out}${err}`);
+        assert.match(out, /against git:HEAD: nothing changes\n$/);
+      }
+      const env = { GIT_DIR: join(other, ".git") };
+      const { code, err } = await diffIn(env, "-f", folder, "--against", "git:only-other");
+      assert.equal(code, 2);
+      assert.match(err, /^git knows no commit "only-other"/);
+    });
   });
 });
 
