@@ -25,6 +25,20 @@ Deno.test("--help lists every command with its summary", async () => {
   }
 });
 
+const NO_FULL_DISK = Deno.build.os !== "linux";
+
+Deno.test("a full disk is one line, and the exit code is 2", { ignore: NO_FULL_DISK }, async () => {
+  const arguments_ = ["task", "-q", "pingress", "codes"];
+  const { code, stderr } = await new Deno.Command("sh", {
+    args: ["-c", 'exec "$0" "$@" > /dev/full', Deno.execPath(), ...arguments_],
+    cwd: new URL("..", import.meta.url),
+    stdout: "null",
+  }).output();
+  const text = new TextDecoder().decode(stderr);
+  assert.match(text, /^Standard output cannot be written: No space left on device.*\n$/);
+  assert.equal(code, 2);
+});
+
 Deno.test("without a command, the help goes to standard error, and the exit code is 2", async () => {
   const { code, stdout, stderr } = await run([]);
   assert.deepEqual([code, stdout], [2, ""]);

@@ -280,6 +280,8 @@ class ThreadedCluster implements Cluster {
   #receive(message: FromClusterThread): void {
     switch (message.kind) {
       case "opened":
+        // Starting the thread is none of the API server's time.
+        this.renew();
         return this.#opening.resolve(null);
       case "failed":
         return this.#opening.resolve(message.message);

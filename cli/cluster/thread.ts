@@ -5,6 +5,7 @@
  * No private key leaves it: of a Secret, only its certificate is handed on.
  */
 /// <reference lib="deno.worker" />
+import { garbled } from "../../controller/kube/answer.ts";
 import { KubeClient } from "../../controller/kube/client.ts";
 import type { CredentialSource } from "../../controller/kube/credential_source.ts";
 import {
@@ -30,6 +31,7 @@ import type {
   FromClusterThread,
   ToClusterThread,
 } from "./messages.ts";
+import { LastTrouble } from "./last_trouble.ts";
 import { getFromPod } from "./port_forward.ts";
 import { reducedObject } from "./reduced_object.ts";
 import { refusedCredentials } from "./refused_credentials.ts";
@@ -41,6 +43,7 @@ let credentials: Credentials | null = null;
 let client: KubeClient | null = null;
 /** That gives the credentials; null where the kubeconfig has them. */
 let program: string | null = null;
+const trouble = new LastTrouble();
 
 self.onmessage = ({ data }: MessageEvent<ToClusterThread>) => {
   switch (data.kind) {
@@ -50,7 +53,9 @@ self.onmessage = ({ data }: MessageEvent<ToClusterThread>) => {
       return;
     case "call": {
       const { id, call, deadline } = data;
-      run(call, deadline).then((result) => post({ kind: "result", id, result }), reportError);
+      run(call, deadline)
+        .then((result) => post({ kind: "result", id, result: trouble.noted(call, result) }))
+        .catch(reportError);
       return;
     }
     case "follow":
@@ -107,7 +112,11 @@ async function send(call: ClusterCall, signal: AbortSignal): Promise<ApiResult<u
     case "get": {
       const { resource, namespace, name, metadataOnly } = call;
       const read = await kube.get(resource, namespace, name, { signal, metadataOnly });
-      return read.ok ? { ok: true, value: reducedObject(resource, read.value) } : read;
+      if (!read.ok) return read;
+      // What stands before an API server may answer with JSON of its own.
+      return typeof read.value.metadata?.name === "string"
+        ? { ok: true, value: reducedObject(resource, read.value) }
+        : { ok: false, error: garbled("the answer is not an object of Kubernetes") };
     }
     case "list": {
       const { resource, selection } = call;

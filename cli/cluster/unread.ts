@@ -41,6 +41,24 @@ export function resourceName(
   return group === "" ? path : `${path}.${group}`;
 }
 
+/** One sentence: what could not be read, and what helps. */
+export function unreadSentence({ message, remedy }: Unread): string {
+  return `${message}; ${remedy.charAt(0).toLowerCase()}${remedy.slice(1)}`;
+}
+
+/** Those that differ by more than by what was read; the first of each says how many more there are. */
+export function gathered(unread: readonly Unread[]): readonly Unread[] {
+  const alike = Map.groupBy(unread, ({ message, remedy }) => {
+    const colon = message.indexOf(": ");
+    return JSON.stringify([colon === -1 ? message : message.slice(colon), remedy]);
+  });
+  return [...alike.values()].map(([first, ...more]) =>
+    more.length === 0
+      ? first
+      : { ...first, message: `${first.message} (and the same ${more.length} more times)` }
+  );
+}
+
 function reasonOf({ error, timeout }: FailedCall): string {
   return error.reason === "Deadline"
     ? `the API server did not answer within ${timeout / 1000} s`
@@ -70,6 +88,8 @@ function remedyFor(
       return "Renew the token or certificate of the context's user";
     case 403:
       return `Allow the verb ${right}${role === null ? "" : `; ${role}`}`;
+    case 429:
+      return "Repeat the command later: the API server limits requests";
     case 0:
       return "Check the server of the kubeconfig and the way to it, or give it more time by --timeout";
     default:

@@ -5,6 +5,7 @@
 import type { Manifests } from "../../dev/manifests/manifests.ts";
 import type { PlanOptions } from "../../dev/plan.ts";
 import { openCluster } from "../cluster/cluster.ts";
+import { gathered, unreadSentence } from "../cluster/unread.ts";
 import { isUnusable, readClusterObjects } from "../cluster_state/cluster_objects.ts";
 import { clusterOptions, clusterPlan } from "../cluster_state/cluster_plan.ts";
 import type { Progress } from "../terminal/progress.ts";
@@ -36,7 +37,7 @@ export async function readClusterSides(
   progress.step("Reading the cluster");
   const objects = await readClusterObjects(cluster, namespace);
   cluster.close();
-  const notes = objects.unread.map(({ message, remedy }) => `${message}; ${remedy}`);
+  const notes = gathered(objects.unread).map(unreadSentence);
   if (isUnusable(objects)) return notes.join("\n");
   const { resources, snapshot: published } = objects;
   const options = clusterOptions(objects, flags);

@@ -6,7 +6,7 @@ import { PODS } from "../../controller/kube/types.ts";
 import { explainUrl } from "../../dev/explain/explanation.ts";
 import { type Cluster, openCluster } from "../cluster/cluster.ts";
 import { readJsonPage, readList } from "../cluster/readings.ts";
-import type { Unread } from "../cluster/unread.ts";
+import { gathered, unreadSentence } from "../cluster/unread.ts";
 import { isUnusable, readClusterObjects } from "../cluster_state/cluster_objects.ts";
 import { clusterOptions, clusterPlan } from "../cluster_state/cluster_plan.ts";
 import { proxyAdminPort } from "../installation/installation.ts";
@@ -37,13 +37,13 @@ async function explainerOfObjects(
 ): Promise<Explainer | string> {
   const objects = await readClusterObjects(cluster, namespace);
   cluster.close();
-  if (isUnusable(objects)) return objects.unread.map(sentence).join("\n");
+  const notes = gathered(objects.unread).map(unreadSentence);
+  if (isUnusable(objects)) return notes.join("\n");
   const now = Date.now();
   const { resources, snapshot } = objects;
   const translated = clusterPlan(resources, snapshot, clusterOptions(objects, flags), () => now);
   // What is served counts, even where objects are newer.
   const plan = { ...translated, snapshot: snapshot ?? translated.snapshot };
-  const notes = objects.unread.map(sentence);
   const { proxyArgs } = objects;
   return ({ url, method }) => {
     const explanation = explainUrl({
@@ -76,7 +76,7 @@ async function explainerOfProxy(
 ): Promise<Explainer | string> {
   const [name, namespace = systemNamespace] = proxy.split("/").reverse();
   const pods = await readList(cluster, PODS, { namespace });
-  if (!pods.ok) return sentence(pods.unread);
+  if (!pods.ok) return unreadSentence(pods.unread);
   const value = pods.value.find(({ metadata }) => metadata.name === name);
   if (value === undefined) {
     return `There is no pod ${namespace}/${name}; pingress status lists the proxies`;
@@ -84,7 +84,7 @@ async function explainerOfProxy(
   return async (request) => {
     const path = `/explain?${queryOf(request, headers, gateway)}`;
     const page = await readJsonPage(cluster, value, proxyAdminPort(value), path);
-    if (!page.ok) return sentence(page.unread);
+    if (!page.ok) return unreadSentence(page.unread);
     const explanation = page.value === null ? null : proxyExplanation(page.value, request, headers);
     return explanation ??
       (gateway === null
@@ -106,8 +106,4 @@ function queryOf(
     ...headers.map(([name, value]) => ["header", `${name}: ${value}`]),
     ...(gateway === null ? [] : [["gateway", gateway]]),
   ]);
-}
-
-function sentence({ message, remedy }: Unread): string {
-  return `${message}; ${remedy.charAt(0).toLowerCase()}${remedy.slice(1)}`;
 }

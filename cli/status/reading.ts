@@ -87,6 +87,8 @@ export async function readRest(
 export interface FollowedObjects {
   /** Null until all have come, or failed. */
   current(): Pick<StatusFacts, "objects" | "stale"> | null;
+  /** The first kind of which nothing has come, nor why; null for none. */
+  awaited(): Unread | null;
   onChange(subscriber: () => void): void;
 }
 
@@ -113,11 +115,21 @@ export async function followObjects(
       );
       return { objects: { ...NO_OBJECTS, ...Object.fromEntries(read) }, stale };
     },
+    awaited: () => {
+      const first = followed.find(({ objects: { isSynced, failure } }) =>
+        !isSynced && failure === null
+      );
+      return first === undefined
+        ? null
+        : unreadKind(cluster, "list", KINDS[first.field], first.namespace, NO_ANSWER);
+    },
     onChange: (subscriber) => {
       for (const { objects } of followed) objects.onChange(subscriber);
     },
   };
 }
+
+const NO_ANSWER: ApiError = { code: 0, reason: "Deadline", message: "", retryAfter: null };
 
 function readingOf(
   cluster: Cluster,

@@ -1,5 +1,7 @@
 /** `pingress status --watch`. In: a cluster. Out: the status on the terminal, again whenever it has changed. */
 import type { Cluster } from "../cluster/cluster.ts";
+import { unreadSentence } from "../cluster/unread.ts";
+import { EXIT } from "../command.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { followObjects, readRest, type StatusScope } from "./reading.ts";
 import { statusOf } from "./status.ts";
@@ -17,13 +19,14 @@ const GATHER = 300;
 /** To the first line, and clears what is below. */
 const HOME = "\x1b[H\x1b[J";
 
-/** Until the program ends. */
+/** Until the program ends; returns the exit code where nothing has come in time. */
 export async function watchStatus(
   cluster: Cluster,
   scope: StatusScope,
   terminal: Terminal,
-): Promise<never> {
+): Promise<number> {
   const progress = terminal.progress(`Reading ${cluster.server}`);
+  const until = performance.now() + cluster.timeout;
   const followed = await followObjects(cluster, scope);
   let wake = () => {};
   followed.onChange(() => wake());
@@ -43,9 +46,17 @@ export async function watchStatus(
       terminal.write(terminal.isTerminal ? `${HOME}${text}` : `${shown === "" ? "" : "\n"}${text}`);
       shown = text;
     }
+    const awaited = shown === "" && performance.now() >= until ? followed.awaited() : null;
+    if (awaited !== null) {
+      progress.end();
+      terminal.error(unreadSentence(awaited));
+      return EXIT.unusable;
+    }
     const { promise: changed, resolve } = Promise.withResolvers<void>();
     wake = resolve;
-    await Promise.race([changed, pause(Math.max(0, restReadAt + INTERVAL - performance.now()))]);
+    const next = restReadAt + INTERVAL;
+    const wakeAt = current === null ? Math.min(next, until) : next;
+    await Promise.race([changed, pause(Math.max(0, wakeAt - performance.now()))]);
     await pause(GATHER);
     const now = performance.now();
     if (now - restReadAt < INTERVAL) continue;

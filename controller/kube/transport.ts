@@ -2,7 +2,7 @@
  * HTTP to the API server. In: a method, a path, a body and deadlines. Out: the whole answer, or a
  * stream of its lines; whatever goes wrong on the way is an `ApiError`, never an exception.
  */
-import type { IncomingMessage } from "node:http";
+import type { ClientRequest, IncomingMessage } from "node:http";
 import https from "node:https";
 import type { Socket } from "node:net";
 import { VERSION } from "../../shared/version.ts";
@@ -135,22 +135,28 @@ export class Transport {
         }, ms);
       };
       const onAbort = () => settle(aborted());
-      const request = https.request({
-        host: server.hostname.replace(/^\[(.*)\]$/, "$1"),
-        port: server.port === "" ? 443 : Number(server.port),
-        method: call.method,
-        path: server.pathname.replace(/\/$/, "") + call.path,
-        agent: access.agent,
-        headers: {
-          "user-agent": `pingress-controller/${VERSION}`,
-          accept: "application/json",
-          ...access.headers,
-          ...call.headers,
-          ...(call.body === undefined
-            ? {}
-            : { "content-length": String(new TextEncoder().encode(call.body).length) }),
-        },
-      });
+      let request: ClientRequest;
+      try {
+        request = https.request({
+          host: server.hostname.replace(/^\[(.*)\]$/, "$1"),
+          port: server.port === "" ? 443 : Number(server.port),
+          method: call.method,
+          path: server.pathname.replace(/\/$/, "") + call.path,
+          agent: access.agent,
+          headers: {
+            "user-agent": `pingress-controller/${VERSION}`,
+            accept: "application/json",
+            ...access.headers,
+            ...call.headers,
+            ...(call.body === undefined
+              ? {}
+              : { "content-length": String(new TextEncoder().encode(call.body).length) }),
+          },
+        });
+      } catch (error) {
+        // Of a token with a line break, or another character that no header has; the message has none of it.
+        return resolve(unreachable(`credentials cannot be sent: ${messageOf(error)}`));
+      }
       timer(deadline, "no answer");
       signal?.addEventListener("abort", onAbort);
       request.on("error", (error: Error) => settle(unreachable(messageOf(error))));
