@@ -1,4 +1,4 @@
-/** JSON of check and status is as their schemas say, which are closed. */
+/** JSON of check, lint and status is as their schemas say, which are closed. */
 import assert from "node:assert/strict";
 import { Compile } from "typebox/compile";
 import { checkFacts, denied, ingress, problem, value } from "../tests/support/check_facts.ts";
@@ -6,8 +6,18 @@ import { pages } from "../tests/support/check_facts.ts";
 import { check } from "./check/check.ts";
 import { CHECK_JSON } from "./check/check_schema.ts";
 import { countOf } from "./check/result.ts";
+import { LINT_JSON } from "./lint/lint_schema.ts";
 import { statusOf } from "./status/status.ts";
 import { STATUS_JSON } from "./status/status_schema.ts";
+
+Deno.test("the JSON of lint is as its schema says, for all that it finds", () => {
+  const golden = new URL("../tests/golden/lint/json.out", import.meta.url);
+  const json = JSON.parse(Deno.readTextFileSync(golden));
+  assert.deepEqual([...Compile(LINT_JSON).Errors(json)], []);
+  for (const list of ["ingresses", "cluster", "gatewayApi", "unreadable", "notChecked", "always"]) {
+    assert.ok(json[list].length > 0, `${list} is empty, so its schema is not compared`);
+  }
+});
 
 /** What a reader of the output gets. */
 const read = (value: unknown) => JSON.parse(JSON.stringify(value));

@@ -35,7 +35,7 @@ Deno.test("a full disk is one line, and the exit code is 2", { ignore: NO_FULL_D
     stdout: "null",
   }).output();
   const text = new TextDecoder().decode(stderr);
-  assert.match(text, /^Standard output cannot be written: No space left on device.*\n$/);
+  assert.match(text, /^Cannot write the output: No space left on device.*\n$/);
   assert.equal(code, 2);
 });
 

@@ -7,6 +7,7 @@ import { CHECK_JSON } from "../cli/check/check_schema.ts";
 import { DEV_JSON } from "../cli/dev/dev_schema.ts";
 import { DIFF_JSON } from "../cli/diff/diff_schema.ts";
 import { EXPLAIN_JSON } from "../cli/explain/explanation_schema.ts";
+import { LINT_JSON } from "../cli/lint/lint_schema.ts";
 import { STATUS_JSON } from "../cli/status/status_schema.ts";
 
 const DIALECT = "https://json-schema.org/draft/2020-12/schema";
@@ -16,6 +17,7 @@ const SCHEMAS: Readonly<Record<string, TSchema>> = {
   dev: DEV_JSON,
   diff: DIFF_JSON,
   explain: EXPLAIN_JSON,
+  lint: LINT_JSON,
   status: STATUS_JSON,
 };
 

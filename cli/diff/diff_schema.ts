@@ -12,12 +12,34 @@ import {
   VERSION,
 } from "../json_parts.ts";
 
+const VALUE = closed({
+  name: TEXT,
+  type: Type.Enum(["Exact", "Regex"]),
+  value: Type.String({ description: "A regular expression must match the whole value." }),
+});
+
+const MATCH = closed({
+  path: closed({
+    type: Type.Enum(["Exact", "Prefix", "StringPrefix", "Regex"], {
+      description: "Prefix: by whole segments, as of an Ingress. StringPrefix: by characters.",
+    }),
+    value: TEXT,
+    written: Type.Optional(
+      Type.String({ description: "As in the manifest, where that is another text." }),
+    ),
+    decoded: Type.Optional(
+      Type.Literal(true, { description: "It is compared with the decoded path." }),
+    ),
+  }),
+  method: Type.Optional(TEXT),
+  headers: Type.Optional(Type.Array(VALUE)),
+  query: Type.Optional(Type.Array(VALUE)),
+}, "What a request must have; all of it.");
+
 export const ROUTE = closed({
   id: TEXT,
   host: TEXT,
-  match: Type.Unsafe<Readonly<Record<string, unknown>>>(
-    Type.Object({}, { description: "Path, method, headers and query, as in a snapshot." }),
-  ),
+  match: MATCH,
   backends: Type.Array(BACKEND),
   reply: REPLY,
   origin: ORIGIN,

@@ -1,6 +1,8 @@
 /** `pingress diff` with real folders and a real git repository. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { Compile } from "typebox/compile";
+import { DIFF_JSON } from "../../cli/diff/diff_schema.ts";
 import { manifest, spawn, withFolder } from "../support/dev_process.ts";
 
 interface Output {
@@ -69,6 +71,7 @@ Deno.test("a route that a commit has and the folder has not is lost", async () =
     assert.doesNotMatch(out, /other\.test/);
     const json = await diff("-f", folder, "--against", "git:main", "-o", "json");
     assert.equal(json.code, 1);
+    assert.deepEqual([...Compile(DIFF_JSON).Errors(JSON.parse(json.out))], []);
     const { v, lost, opened } = JSON.parse(json.out);
     assert.equal(v, 1);
     assert.deepEqual(lost.map((each: { route: { host: string } }) => each.route.host), ["b.test"]);
