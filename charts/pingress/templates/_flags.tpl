@@ -80,6 +80,11 @@ accessLogFormat|access-log-format||||
 accessLogFields|access-log-fields||||
 accessLogRatio|access-log-ratio||||
 accessLogQuery|access-log-query||||
+otlpEndpoint|otlp-endpoint||||
+traceRatio|trace-ratio||||
+traceServiceName|trace-service-name||||
+metricsBy|metrics-by||||
+metricsLimit|metrics-limit||||
 requestHeadLimit|request-head-limit|size|1024|1048576|a size in bytes like 512, 32KiB or 1MiB from 1KiB to 1MiB
 requestFieldLimit|request-field-limit||||
 mergeSlashes|merge-slashes||||
