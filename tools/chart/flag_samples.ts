@@ -32,6 +32,8 @@ const TEXTS: Readonly<Record<string, string>> = {
   controller: "https://controller.example.com:9443",
   clusterDomain: "cluster.example",
   zone: "eu-central-1a",
+  accessLogFields: "time,status,path",
+  otlpEndpoint: "http://otel-collector.observability.svc:4318",
 };
 
 /** Of durations that the controller compares with each other. */
