@@ -61,7 +61,7 @@ async function comparisonOf(
   }
   dropRights(against.kind === "git" ? ["net"] : ["net", "run"]);
   const other = against.kind === "git"
-    ? await readCommit(against.reference, paths)
+    ? await readCommit(against, paths)
     : await readFolder([against.path]);
   if (!other.ok) return other.message;
   progress.step("Comparing");

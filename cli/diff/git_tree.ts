@@ -28,27 +28,33 @@ const ENVIRONMENT = {
   LC_ALL: "C",
 };
 
-/**
- * All that git inherits of the environment: where its configuration of the user is. In a hook, GIT_DIR and others
- * (`git rev-parse --local-env-vars`) name the repository of the hook, and so another folder than the one asked for.
- */
-const INHERITED = ["HOME", "USERPROFILE"];
+/** Variables by name. */
+export type Environment = Readonly<Record<string, string>>;
 
-/** @param reference A branch, tag or commit; a `:path` behind it is not taken. */
+/**
+ * @param reference A branch, tag or commit; a `:path` behind it is not taken.
+ * @param environment All that git inherits.
+ */
 export async function readTree(
   reference: string,
   paths: readonly string[],
+  environment: Environment,
 ): Promise<TreeReading> {
   const files: TreeFile[] = [];
   for (const path of paths) {
-    const read = await readPath(reference, path);
+    const read = await readPath(reference, path, environment);
     if (!read.ok) return read;
     files.push(...read.files);
   }
   return { ok: true, files };
 }
 
-async function readPath(reference: string, path: string): Promise<TreeReading> {
+async function readPath(
+  reference: string,
+  path: string,
+  environment: Environment,
+): Promise<TreeReading> {
+  const git = (folder: string, args: readonly string[]) => runForText(folder, args, environment);
   const isFolder = await isDirectory(path);
   const folder = isFolder ? path : dirname(path);
   if (!await isDirectory(folder)) {
@@ -82,7 +88,7 @@ async function readPath(reference: string, path: string): Promise<TreeReading> {
       `${reference} has more than ${MAX_FILES} files in ${path}; name the folder that holds the manifests`,
     );
   }
-  const texts = await textsOf(folder, entries.map(({ object }) => object));
+  const texts = await textsOf(folder, entries.map(({ object }) => object), environment);
   if (typeof texts === "string") return failed(`${reference}: ${texts}`);
   return {
     ok: true,
@@ -112,12 +118,14 @@ function entriesOf(output: string): Entry[] {
 async function textsOf(
   folder: string,
   objects: readonly string[],
+  environment: Environment,
 ): Promise<readonly string[] | string> {
   if (objects.length === 0) return [];
   const read = await run(
     folder,
     ["cat-file", "--batch"],
     objects.map((one) => `${one}\n`).join(""),
+    environment,
   );
   if (!read.ok) return read.message;
   return contentsOf(read.bytes) ?? "git cat-file has written what it never does";
@@ -143,8 +151,12 @@ type GitOutput =
   | { readonly ok: true; readonly output: string }
   | { readonly ok: false; readonly message: string };
 
-async function git(folder: string, args: readonly string[]): Promise<GitOutput> {
-  const result = await run(folder, args, null);
+async function runForText(
+  folder: string,
+  args: readonly string[],
+  environment: Environment,
+): Promise<GitOutput> {
+  const result = await run(folder, args, null, environment);
   return result.ok ? { ok: true, output: new TextDecoder().decode(result.bytes) } : result;
 }
 
@@ -152,6 +164,7 @@ async function run(
   folder: string,
   args: readonly string[],
   input: string | null,
+  environment: Environment,
 ): Promise<
   | { readonly ok: true; readonly bytes: Uint8Array }
   | { readonly ok: false; readonly message: string }
@@ -169,7 +182,7 @@ async function run(
       args: [...args],
       cwd: folder,
       clearEnv: true,
-      env: environment(),
+      env: { ...environment, ...ENVIRONMENT },
       stdin: input === null ? "null" : "piped",
       stdout: "piped",
       stderr: "piped",
@@ -183,14 +196,6 @@ async function run(
   if (result.success) return { ok: true, bytes: result.stdout };
   const [line = ""] = new TextDecoder().decode(result.stderr).split("\n");
   return { ok: false, message: line.replace(/^fatal: /, "").trim() };
-}
-
-function environment(): Record<string, string> {
-  const inherited = INHERITED.flatMap((name) => {
-    const value = Deno.env.get(name);
-    return value === undefined ? [] : [[name, value]];
-  });
-  return { ...Object.fromEntries(inherited), ...ENVIRONMENT };
 }
 
 /** A program that has ended already says why by itself. */

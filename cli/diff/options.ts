@@ -49,7 +49,18 @@ export type Against =
     readonly namespace: string;
   }
   | { readonly kind: "folder"; readonly path: string }
-  | { readonly kind: "git"; readonly reference: string };
+  | {
+    readonly kind: "git";
+    readonly reference: string;
+    /** All that git inherits, by name. */
+    readonly environment: Readonly<Record<string, string>>;
+  };
+
+/**
+ * Where git has its configuration of the user. In a hook, GIT_DIR and others (`git rev-parse --local-env-vars`) name
+ * the repository of the hook, and so another folder than the one asked for.
+ */
+const INHERITED = ["HOME", "USERPROFILE"];
 
 export interface DiffOptions {
   /** Folders and files. */
@@ -96,5 +107,10 @@ const GIT = "git:";
 function readAgainst(text: string): Exclude<Against, { readonly kind: "cluster" }> | null {
   if (!text.startsWith(GIT)) return { kind: "folder", path: text };
   const reference = text.slice(GIT.length);
-  return reference === "" || reference.includes("\0") ? null : { kind: "git", reference };
+  if (reference === "" || reference.includes("\0")) return null;
+  const environment = INHERITED.flatMap((name): [string, string][] => {
+    const value = Deno.env.get(name);
+    return value === undefined ? [] : [[name, value]];
+  });
+  return { kind: "git", reference, environment: Object.fromEntries(environment) };
 }

@@ -6,6 +6,7 @@ import { type LocatedProblem, parseManifestFile } from "../../dev/manifests/file
 import { ManifestFolder, unreadablePath } from "../../dev/manifests/folder.ts";
 import { Manifests } from "../../dev/manifests/manifests.ts";
 import { makePlan, type PlanOptions } from "../../dev/plan.ts";
+import type { Against } from "./options.ts";
 import { readTree } from "./git_tree.ts";
 import type { ServedState } from "./route_changes.ts";
 
@@ -39,10 +40,10 @@ export async function readFolder(paths: readonly string[]): Promise<SideReading>
 
 /** @param paths Folders and files as they are now; the commit has the same ones. */
 export async function readCommit(
-  reference: string,
+  { reference, environment }: Extract<Against, { readonly kind: "git" }>,
   paths: readonly string[],
 ): Promise<SideReading> {
-  const tree = await readTree(reference, paths);
+  const tree = await readTree(reference, paths, environment);
   if (!tree.ok) return tree;
   const files = tree.files.map(({ name, text }) => parseManifestFile(name, text));
   return { ok: true, manifests: new Manifests(files) };
