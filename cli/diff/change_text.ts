@@ -27,14 +27,15 @@ export function routeLine(change: RouteChange, place: (origin: Origin) => string
     case "removed":
       return `${sign} ${routeText(change.before)}`;
     case "added": {
-      const { after } = change;
-      return `${sign} ${routeText(after)} to ${targetText(after)}${place(after.origin)}`;
+      const { after, reply } = change;
+      const target = reply === null ? ` to ${targetText(after)}` : `: ${reply}`;
+      return `${sign} ${routeText(after)}${target}${place(after.origin)}`;
     }
     case "changed": {
       const { before, after, aspects } = change;
       const route = aspects.includes("match") ? moveText(before, after) : routeText(after);
       const words = aspects.filter((aspect) => aspect !== "match")
-        .map((aspect) => aspectText(aspect, before, after));
+        .flatMap((aspect) => aspectText(aspect, change));
       const changed = words.length === 0 ? "" : `: ${words.join(", ")}`;
       return `${sign} ${route}${changed}${place(after.origin)}`;
     }
@@ -75,14 +76,32 @@ const ASPECTS: Readonly<Record<Exclude<RouteAspect, "match" | "backends">, strin
 
 function aspectText(
   aspect: Exclude<RouteAspect, "match">,
-  before: Route,
-  after: Route,
-): string {
-  return aspect === "backends" ? `${targetText(before)} → ${targetText(after)}` : ASPECTS[aspect];
+  { before, after, filters, reply }: Extract<RouteChange, { readonly kind: "changed" }>,
+): string[] {
+  switch (aspect) {
+    case "backends":
+      return [`${targetText(before)} → ${reply ?? targetText(after)}`];
+    case "filters": {
+      const texts = [
+        ...filters.removed.map((text) => `no longer ${text}`),
+        ...filters.added.map((text) => `now ${text}`),
+      ];
+      // Values of headers may be secret, so another one has no text.
+      return texts.length === 0 ? [ASPECTS.filters] : texts;
+    }
+    default:
+      return [ASPECTS[aspect]];
+  }
 }
 
 export function certificateLine({ kind, before, after = before }: CertificateChange): string {
-  return `${SIGNS[kind]} certificate ${formatObject(after!.origin)}`;
+  const [old, now] = [before, after].map((one) => (one?.hosts ?? []).join(", "));
+  const hosts = kind !== "changed"
+    ? ` for ${now}`
+    : old === now
+    ? `: another one for ${now}`
+    : `: for ${old} → for ${now}`;
+  return `${SIGNS[kind]} certificate ${formatObject(after!.origin)}${now === "" ? "" : hosts}`;
 }
 
 const SETTINGS: Readonly<Record<SettingKind, string>> = {

@@ -58,6 +58,7 @@ export function routeChange(change: RouteChange, before: Places, after: Places) 
     before: change.kind === "added" ? null : plainRoute(change.before, before),
     after: change.kind === "removed" ? null : plainRoute(change.after, after),
     aspects: change.kind === "changed" ? change.aspects : [],
+    filters: change.filters,
   };
 }
 

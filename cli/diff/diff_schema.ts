@@ -52,6 +52,10 @@ export const ROUTE_CHANGE = closed({
   before: nullable(ROUTE),
   after: nullable(ROUTE),
   aspects: TEXTS,
+  filters: closed(
+    { removed: TEXTS, added: TEXTS },
+    "What filters no longer do, and what they do now.",
+  ),
 });
 
 export const CERTIFICATE_CHANGE = closed({

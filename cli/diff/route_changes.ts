@@ -4,10 +4,12 @@
  * problems are new or mended. Where things are written makes no difference. Pure.
  */
 import type { LocatedProblem } from "../../dev/manifests/file.ts";
+import { replyText } from "../../dev/route_filters.ts";
 import { isSamePart } from "../../shared/snapshot/equality.ts";
 import { upstreamsOf } from "../../shared/snapshot/forward_action.ts";
 import { routeKey } from "../../shared/snapshot/route_key.ts";
 import type { Certificate, Origin, Route, Snapshot } from "../../shared/snapshot/types.ts";
+import { type FilterChange, filterChange } from "./filter_change.ts";
 
 export interface ServedState {
   readonly snapshot: Snapshot;
@@ -26,15 +28,20 @@ export type RouteAspect =
   | "redirect";
 
 export type RouteChange =
-  | { readonly kind: "added"; readonly after: Route }
-  | { readonly kind: "removed"; readonly before: Route }
-  | {
-    readonly kind: "changed";
-    readonly before: Route;
-    readonly after: Route;
-    /** At least one. */
-    readonly aspects: readonly RouteAspect[];
-  };
+  & { readonly filters: FilterChange }
+  & (
+    | { readonly kind: "added"; readonly after: Route; readonly reply: string | null }
+    | { readonly kind: "removed"; readonly before: Route }
+    | {
+      readonly kind: "changed";
+      readonly before: Route;
+      readonly after: Route;
+      /** At least one. */
+      readonly aspects: readonly RouteAspect[];
+      /** Of filters to every request, in place of the backends of `after`; null for none. */
+      readonly reply: string | null;
+    }
+  );
 
 /** `before` is undefined for a new certificate, `after` for one that is gone. */
 export interface CertificateChange {
@@ -103,14 +110,21 @@ function routeChanges(before: Snapshot, after: Snapshot): RouteChange[] {
   for (const route of after.routes) {
     const other = old.get(routeKey(route)) ?? gone.get(placeOf(route))?.shift();
     if (other === undefined) {
-      changes.push({ kind: "added", after: route });
+      const filters = filterChange(null, { snapshot: after, route });
+      changes.push({ kind: "added", after: route, filters, reply: replyText(after, route) });
       continue;
     }
     const aspects = aspectsOf(other, route);
-    if (aspects.length > 0) changes.push({ kind: "changed", before: other, after: route, aspects });
+    if (aspects.length === 0) continue;
+    const filters = filterChange({ snapshot: before, route: other }, { snapshot: after, route });
+    const reply = replyText(after, route);
+    changes.push({ kind: "changed", before: other, after: route, aspects, filters, reply });
   }
-  const removed = [...gone.values()].flat();
-  return [...changes, ...removed.map((route): RouteChange => ({ kind: "removed", before: route }))];
+  const removed = [...gone.values()].flat().map((route): RouteChange => {
+    const filters = filterChange({ snapshot: before, route }, null);
+    return { kind: "removed", before: route, filters };
+  });
+  return [...changes, ...removed];
 }
 
 function placeOf({ origin: { kind, namespace, name, field } }: Route): string {

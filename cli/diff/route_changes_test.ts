@@ -8,6 +8,7 @@ import {
   servedChanges,
   type ServedState,
 } from "./route_changes.ts";
+import { routeLine } from "./change_text.ts";
 
 interface Path {
   readonly path: string;
@@ -188,6 +189,43 @@ Deno.test("changes: a filter of a route, and users that a Secret has", () => {
   const shown = JSON.stringify(servedChanges(closed, other));
   assert.ok(!shown.includes("PLAIN"), "users do not show");
 });
+
+for (
+  const [name, before, after, line] of [
+    [
+      "another target of a redirect",
+      "permanent-redirect: https://b.test/x",
+      "permanent-redirect: https://evil.test/x",
+      /: no longer redirects with 301 to https:\/\/b\.test\/x, now redirects with 301 to https:\/\/evil\.test\/x$/,
+    ],
+    [
+      "more networks",
+      "whitelist-source-range: 10.0.0.0/8",
+      'whitelist-source-range: "10.0.0.0/8,0.0.0.0/1,128.0.0.0/1"',
+      /, now admits clients of 0\.0\.0\.0\/1, 10\.0\.0\.0\/8, 128\.0\.0\.0\/1; others get 403$/,
+    ],
+    [
+      "a redirect in place of a backend",
+      "proxy-read-timeout: 60",
+      "permanent-redirect: https://b.test/x",
+      /now redirects with 301 to https:\/\/b\.test\/x/,
+    ],
+  ] as const
+) {
+  Deno.test(`changes: ${name} is said`, () => {
+    const state = (annotation: string) =>
+      stateOf(
+        ingress([{ path: "/" }], { annotation: `nginx.ingress.kubernetes.io/${annotation}` })
+          .replace("spec:\n", "spec:\n  ingressClassName: nginx\n") + SERVICES,
+      );
+    const { routes: [change] } = servedChanges(state(before), state(after));
+    assert.match(routeLine(change, () => ""), line);
+    const [added] = servedChanges(stateOf(SERVICES), state(after)).routes;
+    const text = routeLine(added, () => "");
+    if (after.startsWith("permanent-redirect")) assert.match(text, /: 301 to https:/);
+    assert.ok(added.filters.added.length > 0);
+  });
+}
 
 Deno.test("changes: problems are new, mended, or have only moved", () => {
   const missing = ingress([{ path: "/", service: "gone" }]);
