@@ -166,6 +166,8 @@ function unreadFacts(
   };
 }
 
+const BIND_DISCOVERY = "Bind the ClusterRole system:discovery to the user";
+
 async function readGatewayApi(cluster: Cluster): Promise<Reading<GatewayApi | null>> {
   const discovered = await cluster.discover<unknown>(GATEWAY_API, GATEWAYS.version);
   if (!discovered.ok) {
@@ -173,10 +175,14 @@ async function readGatewayApi(cluster: Cluster): Promise<Reading<GatewayApi | nu
     if (error.code === 404) return { ok: true, value: null };
     const { timeout } = cluster;
     const resource = { group: GATEWAY_API, plural: "kinds" };
+    const { message, remedy } = unreadOf({
+      ...{ verb: "discover", resource, namespace: null, error, timeout },
+    });
     return {
       ok: false,
       code: error.code,
-      unread: unreadOf({ verb: "discover", resource, namespace: null, error, timeout }),
+      // Discovery has no resource and no verb of its own: every account has this role by default.
+      unread: { message, remedy: error.code === 403 ? BIND_DISCOVERY : remedy },
     };
   }
   const named = (asList(fieldOf(discovered.value, "resources")) ?? [])

@@ -24,13 +24,11 @@ export async function readCertificates(
   namespace: string | null,
 ): Promise<Reading<readonly KnownCertificate[]>> {
   if (!controllerPods.ok) return controllerPods;
-  let page: Reading<unknown> | null = null;
-  // All replicas have the same: one that cannot be reached hides nothing.
-  for (const pod of controllerPods.value.filter(isPodReady)) {
-    page = await readSnapshotPage(cluster, pod);
-    if (page.ok && page.value !== null) {
-      return { ok: true, value: certificatesOfSnapshot(page.value) };
-    }
+  const page = await firstPage(
+    controllerPods.value.filter(isPodReady).map((pod) => readSnapshotPage(cluster, pod)),
+  );
+  if (page !== null && page.ok && page.value !== null) {
+    return { ok: true, value: certificatesOfSnapshot(page.value) };
   }
   const secrets = await readList<CertificateSecret>(cluster, SECRETS, {
     namespace,
@@ -40,6 +38,25 @@ export async function readCertificates(
   // The lesser right of the two.
   if (page !== null) return page.ok ? secrets : page;
   return { ...secrets, unread: NOBODY };
+}
+
+/**
+ * The first that comes, as all replicas have the same; null where there is none. They are read at once: one that
+ * hangs would take the time in which another answers.
+ */
+export async function firstPage(
+  pages: readonly Promise<Reading<unknown>>[],
+): Promise<Reading<unknown> | null> {
+  const good = pages.map(async (page) => {
+    const reading = await page;
+    if (!reading.ok || reading.value === null) throw new Error("no page");
+    return reading;
+  });
+  try {
+    return await Promise.any(good);
+  } catch {
+    return await pages.at(0) ?? null;
+  }
 }
 
 /** A right on Secrets is no remedy: with a controller, nobody needs it. */
