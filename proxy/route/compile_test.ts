@@ -58,6 +58,7 @@ Deno.test("a policy overrides what it sets, and inherits the rest from the proce
     upstreamKeepAlive: true,
     accessLog: true,
     httpsRedirect: null,
+    tracing: null,
   });
 });
 

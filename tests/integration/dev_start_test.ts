@@ -10,28 +10,28 @@ Deno.test("a start that cannot succeed prints the reason and the remedy in one l
       const [args, code, pattern] of [
         [
           [EXAMPLES, `--listen-http=127.0.0.1:${port}`],
-          1,
+          2,
           /\(--listen-http\): another program has the port/,
         ],
         [
           [EXAMPLES, FREE_PORTS[0], `--listen-https=127.0.0.1:${port}`],
-          1,
+          2,
           /\(--listen-https\): another program has the port/,
         ],
         [
           [EXAMPLES, FREE_PORTS[0], FREE_PORTS[1], `--admin=127.0.0.1:${port}`],
-          1,
+          2,
           /\(--admin\): another program has the port/,
         ],
-        [["no/such/folder"], 1, /^There is no file or folder no\/such\/folder; name one/],
-        [[EXAMPLES, "--listen-http=0.0.0.0:0"], 1, /deno run -P=dev --allow-net dev\/main\.ts/],
-        [[EXAMPLES, "--listen-https=[::]:0"], 1, /deno run -P=dev --allow-net dev\/main\.ts/],
+        [["no/such/folder"], 2, /^There is no file or folder no\/such\/folder; name one/],
+        [[EXAMPLES, "--listen-http=0.0.0.0:0"], 2, /deno run -P=dev --allow-net dev\/main\.ts/],
+        [[EXAMPLES, "--listen-https=[::]:0"], 2, /deno run -P=dev --allow-net dev\/main\.ts/],
         [
           [EXAMPLES, "--map=default/web=10.9.8.7:80"],
-          1,
+          2,
           /^Cannot dial 10\.9\.8\.7:80 .*deno run -P=dev --allow-net dev\/main\.ts/,
         ],
-        [[EXAMPLES, "--allow-external-name"], 1, /^Cannot dial .*--allow-net/],
+        [[EXAMPLES, "--allow-external-name"], 2, /^Cannot dial .*--allow-net/],
       ] as const
     ) {
       const { code: got, stderr } = await spawn("dev", args).output();
