@@ -23,7 +23,12 @@ export const INSTALLED_PROGRAMS: readonly InstalledProgram[] = [
     name: "controller",
     image: "pingress-controller",
     // With `pingress check`, which helm test runs from this image.
-    entries: ["cli/installed/main.ts", "controller/process/controller.ts", "cli/cluster/thread.ts"],
+    entries: [
+      "cli/installed/main.ts",
+      "controller/process/controller.ts",
+      "cli/cluster/plugin_thread.ts",
+      "cli/cluster/thread.ts",
+    ],
   },
   {
     name: "proxy",
