@@ -12,15 +12,17 @@ import { CrdInstallation } from "./crd_installation.ts";
 import { DEPLOY_OPTIONS, DEPLOY_PROGRAM } from "./deployment_options.ts";
 import { curlLine, ownGateways, ownIngresses, proxyAddress } from "./first_request.ts";
 import {
+  ADMISSION_KIND,
   CONTROLLER,
   describeObject,
-  GATEWAY_ADMISSION_CONFIG,
   GATEWAY_CLASS_API,
   GATEWAY_CLASS_KIND,
   GATEWAY_OVERLAY,
+  GATEWAY_POLICIES,
   GATEWAY_ROLE,
   imageName,
   NAMESPACE,
+  OLD_GATEWAY_CONFIG,
   outsideOfNamespace,
   PROXY,
   withGatewayAdmission,
@@ -154,9 +156,15 @@ async function hasGateways(): Promise<boolean> {
 
 /** What serving Gateways needs, with the classes and ports that an earlier deployment was given. */
 async function gatewayObjects(): Promise<KubeObject[]> {
-  const config = ["configmap", GATEWAY_ADMISSION_CONFIG, `--namespace=${NAMESPACE}`];
-  const text = await kubectl.text(["get", ...config, "--ignore-not-found", "--output=json"]);
-  const standing = text === "" ? null : JSON.parse(text) as KubeObject;
+  const wanted = [
+    ["configmap", OLD_GATEWAY_CONFIG, `--namespace=${NAMESPACE}`],
+    ...GATEWAY_POLICIES.map((name) => [ADMISSION_KIND, name]),
+  ];
+  const standing: KubeObject[] = [];
+  for (const object of wanted) {
+    const text = await kubectl.text(["get", ...object, "--ignore-not-found", "--output=json"]);
+    if (text !== "") standing.push(JSON.parse(text));
+  }
   return withGatewayAdmission(await kubectl.build(GATEWAY_OVERLAY), standing);
 }
 

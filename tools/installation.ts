@@ -14,12 +14,20 @@ export const INGRESS_CLASS = "pingress";
 export const ADMISSION_OVERLAY = "overlays/admission";
 export const ADMISSION_API = "/apis/admissionregistration.k8s.io/v1";
 export const ADMISSION_KIND = "ValidatingAdmissionPolicy";
-const ADMISSION_CONFIG = "pingress-admission";
+const WORKLOAD_POLICY = "pingress-controller-workloads";
+const IMAGE_PREFIX = "imagePrefix";
 
 /** What serving Gateways needs, and what bounds it. */
 export const GATEWAY_OVERLAY = "overlays/gateway";
 export const GATEWAY_ROLE = "pingress-controller-gateway";
-export const GATEWAY_ADMISSION_CONFIG = "pingress-gateway-admission";
+export const GATEWAY_POLICIES: readonly string[] = [
+  "pingress-gateway-services",
+  "pingress-gateway-slices",
+];
+/** Where versions before this one had the values of these policies. */
+export const OLD_GATEWAY_CONFIG = "pingress-gateway-admission";
+const GATEWAY_CLASS_NAMES = "gatewayClasses";
+const LISTEN_RANGE = "listenRange";
 
 /** The one kind of the overlay that the API server has only with the CRDs of Gateway API. */
 export const GATEWAY_CLASS_KIND = GATEWAY_CLASSES.kind;
@@ -59,10 +67,8 @@ export function imageName({ registry, tag }: Images, name: string): string {
  */
 export function withImages(objects: readonly KubeObject[], images: Images): KubeObject[] {
   const bounded = objects.map((object) => {
-    if (object.kind === "ConfigMap" && object.metadata.name === ADMISSION_CONFIG) {
-      return { ...object, data: { imagePrefix: `${images.registry}/` } };
-    }
-    return object;
+    if (object.kind !== ADMISSION_KIND || object.metadata.name !== WORKLOAD_POLICY) return object;
+    return withVariables(object, { [IMAGE_PREFIX]: celLiteral(`${images.registry}/`) });
   });
   return bounded.map((object) => {
     if (object.kind !== "Deployment" || object.metadata.name !== CONTROLLER) return object;
@@ -80,21 +86,72 @@ export function withImages(objects: readonly KubeObject[], images: Images): Kube
   });
 }
 
+/** Expressions of CEL, by the name of the variable of a policy. */
+type Variables = Readonly<Record<string, string>>;
+
+/** CEL reads strings and lists of JSON. */
+function celLiteral(value: string | readonly string[]): string {
+  return JSON.stringify(value);
+}
+
+function variablesOf(policy: KubeObject): Variables {
+  const variables = asList(fieldOf(fieldOf(policy, "spec"), "variables")) ?? [];
+  return Object.fromEntries(variables.flatMap((variable) => {
+    const [name, expression] = [fieldOf(variable, "name"), fieldOf(variable, "expression")];
+    return typeof name === "string" && typeof expression === "string" ? [[name, expression]] : [];
+  }));
+}
+
+/** The policy with these expressions for those of its variables that have one. */
+function withVariables(policy: KubeObject, expressions: Variables): KubeObject {
+  const spec = fieldOf(policy, "spec") as Readonly<Record<string, unknown>>;
+  const variables = Object.entries(variablesOf(policy)).map(([name, expression]) => ({
+    name,
+    expression: Object.hasOwn(expressions, name) ? expressions[name] : expression,
+  }));
+  return { ...policy, spec: { ...spec, variables } } as KubeObject;
+}
+
+/** What a ConfigMap of a version before says, for policies that have no constants yet. */
+function oldConstants(config: KubeObject): Variables {
+  const data = fieldOf(config, "data");
+  const [classes, range] = [GATEWAY_CLASS_NAMES, LISTEN_RANGE].map((key) => fieldOf(data, key));
+  return {
+    ...(typeof classes === "string"
+      ? { [GATEWAY_CLASS_NAMES]: celLiteral(classes.split(",").map((name) => name.trim())) }
+      : {}),
+    ...(typeof range === "string" ? { [LISTEN_RANGE]: celLiteral(range.trim()) } : {}),
+  };
+}
+
 /**
- * The objects with what the user has written into the ConfigMap of the Gateway policies: names of classes
- * and ports that the controller may use.
+ * The objects with what the user has written into the policies of Gateways: names of classes and ports that
+ * the controller may use.
+ * @param standing The policies in the cluster, and the ConfigMap that a version before read.
  */
 export function withGatewayAdmission(
   objects: readonly KubeObject[],
-  standing: KubeObject | null,
+  standing: readonly KubeObject[],
 ): KubeObject[] {
-  const data: unknown = fieldOf(standing, "data");
-  if (data === undefined) return [...objects];
-  return objects.map((object) =>
-    object.kind === "ConfigMap" && object.metadata.name === GATEWAY_ADMISSION_CONFIG
-      ? { ...object, data }
-      : object
+  const config = standing.find(({ kind, metadata }) =>
+    kind === "ConfigMap" && metadata.name === OLD_GATEWAY_CONFIG
   );
+  return objects.map((object) => {
+    if (object.kind !== ADMISSION_KIND) return object;
+    const policy = standing.find(({ kind, metadata }) =>
+      kind === ADMISSION_KIND && metadata.name === object.metadata.name
+    );
+    const expressions = policy === undefined ? {} : variablesOf(policy);
+    // A policy of a version before has parameters in place of these variables.
+    const constants = Object.hasOwn(expressions, GATEWAY_CLASS_NAMES) || config === undefined
+      ? Object.fromEntries(
+        Object.entries(expressions).filter(([name]) =>
+          name === GATEWAY_CLASS_NAMES || name === LISTEN_RANGE
+        ),
+      )
+      : oldConstants(config);
+    return withVariables(object, constants);
+  });
 }
 
 /**

@@ -14,7 +14,8 @@ import type { TestCluster } from "./support/cluster.ts";
 import { clusterTest } from "./support/cluster_case.ts";
 import { eventually } from "./support/condition.ts";
 import { ACCOUNT, install } from "./support/installation.ts";
-import { kubectl, type KubectlAnswer, MANIFESTS } from "./support/kubectl.ts";
+import { kubectl, type KubectlAnswer, manifest, MANIFESTS } from "./support/kubectl.ts";
+import { type Policy, withVariable } from "./support/policy.ts";
 import { NAMESPACE } from "./support/predecessor.ts";
 import { HOST_PORT, LOAD_BALANCER } from "./support/workload_scene.ts";
 
@@ -272,15 +273,42 @@ policyTest("only pingress-system may have pods of the proxies' PriorityClass", a
   equal((await createPod(cluster, NAMESPACE, "pingress-proxy")).code, 0);
 });
 
-policyTest("without the policy's ConfigMap the controller may write nothing", async (cluster) => {
-  const path = await cluster.pathOf("v1", "ConfigMap", "pingress-admission", NAMESPACE);
-  const { body } = await cluster.request("GET", path);
-  await cluster.request("DELETE", path);
-  await eventually("it is gone for admission too", async () => {
-    const { code, stderr } = await write(cluster, workload());
-    return code === 1 && /pingress-controller-workloads/.test(stderr);
-  });
-  const { metadata: { name, namespace }, data } = body as KubeObject & { data: unknown };
-  await cluster.apply({ apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace }, data });
-  await eventually("it is there again", async () => (await write(cluster, workload())).code === 0);
+policyTest(
+  "with all ConfigMaps of pingress-system gone and the policy made anew, only the controller is limited",
+  async (cluster) => {
+    await cluster.request("DELETE", `/api/v1/namespaces/${NAMESPACE}/configmaps`);
+    const objects = await manifest<Policy>("../overlays/admission/controller-workloads.yaml");
+    for (const { apiVersion, kind, metadata } of [...objects].reverse()) {
+      await cluster.delete(apiVersion, kind, metadata.name);
+    }
+    await cluster.apply(
+      objects.map((object) => withVariable(object, "imagePrefix", "'ghcr.io/pingress/pingress-'")),
+    );
+    const hostPid = withPod(workload(), (spec) => ({ ...spec, hostPID: true }));
+    await eventually("the policy of now is active", async () => {
+      const other = await write(cluster, hostPid, "--field-manager=tests");
+      deepEqual([other.code, other.stderr], [0, ""]);
+      const { stderr } = await write(cluster, workload());
+      return /images of proxies must begin with ghcr\.io\/pingress\/pingress-/.test(stderr);
+    });
+    match((await write(cluster, hostPid)).stderr, /hostNetwork, hostPID or hostIPC/);
+    await cluster.apply(objects);
+    await eventually(
+      "the images are ours again",
+      async () => (await write(cluster, workload())).code === 0,
+    );
+  },
+);
+
+Deno.test("no policy that denies has parameters", async () => {
+  const files = [
+    "admission/controller-workloads",
+    "admission/priority-class",
+    "gateway/admission-policy",
+  ];
+  for (const file of files) {
+    for (const { spec } of await manifest<Policy>(`../overlays/${file}.yaml`)) {
+      deepEqual(["paramKind", "paramRef"].filter((field) => field in spec), [], file);
+    }
+  }
 });

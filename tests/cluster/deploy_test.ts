@@ -19,6 +19,7 @@ import { eventually } from "./support/condition.ts";
 import { deployTask } from "./support/deploy_task.ts";
 import { manifest } from "./support/kubectl.ts";
 import { NAMESPACE } from "./support/predecessor.ts";
+import { type Policy, variablesOf } from "./support/policy.ts";
 
 interface Controller extends KubeObject {
   readonly metadata: KubeObject["metadata"] & { readonly generation?: number };
@@ -199,13 +200,13 @@ clusterTest(
     );
     match(deployed.stdout, /^Remove it: deno task undeploy$/m);
     deepEqual(await admissionObjects(cluster), [...POLICIES, ...POLICIES]);
-    const config = await cluster.get<KubeObject & { data: unknown }>(
-      "v1",
-      "ConfigMap",
-      "pingress-admission",
-      NAMESPACE,
+    const policy = await cluster.get<Policy>(
+      "admissionregistration.k8s.io/v1",
+      "ValidatingAdmissionPolicy",
+      "pingress-controller-workloads",
     );
-    deepEqual(config?.data, { imagePrefix: "registry.example.com/team/" });
+    equal(variablesOf(policy!).imagePrefix, '"registry.example.com/team/"');
+    deepEqual(await cluster.list("v1", "ConfigMap", { namespace: NAMESPACE }), []);
   },
 );
 
@@ -413,7 +414,7 @@ Deno.test("without admission policies deploy reports what is not restricted, and
   if (tried === null) return;
   deepEqual([tried.code, tried.stderr], [0, ""]);
   match(tried.stdout, /^The API server has no ValidatingAdmissionPolicy/m);
-  doesNotMatch(tried.stdout, /pingress-admission/);
+  doesNotMatch(tried.stdout, /pingress-controller-workloads/);
   const removed = await deployTask(cluster, "undeploy", ["--yes"]);
   deepEqual([removed?.code, removed?.stderr], [0, ""]);
 });

@@ -14,6 +14,7 @@ import { eventually } from "./support/condition.ts";
 import { installGatewayCrds } from "./support/gateway_crds.ts";
 import { ACCOUNT, install } from "./support/installation.ts";
 import { kubectl, manifest, MANIFESTS } from "./support/kubectl.ts";
+import { type Policy, variablesOf, withVariable } from "./support/policy.ts";
 import { NAMESPACE, PROXY } from "./support/predecessor.ts";
 import { grantsOf, needsOf, readRules, textOf } from "./support/rbac.ts";
 
@@ -225,7 +226,7 @@ const CREATES: readonly [what: string, object: Written, says: RegExp][] = [
         ownerReferences: [{ ...OWNERS[0], name: "kube" }],
       },
     }),
-    /GatewayClass out of pingress; add the class to gatewayClasses/,
+    /GatewayClass out of pingress; add the class to the variable gatewayClasses/,
   ],
   ["no label", service({ metadata: { labels: {} } }), /only if they have the label/],
   ["no owner", service({ metadata: { ownerReferences: [] } }), /exactly one Gateway/],
@@ -279,7 +280,7 @@ const CREATES: readonly [what: string, object: Written, says: RegExp][] = [
         ownerReferences: [{ ...OWNERS[0], name: "kube" }],
       },
     }),
-    /GatewayClass out of pingress; add the class to gatewayClasses/,
+    /GatewayClass out of pingress; add the class to the variable gatewayClasses/,
   ],
   ["no owner of a slice", slice({ metadata: { ownerReferences: [] } }), /exactly one Gateway/],
   [
@@ -377,22 +378,57 @@ policyTest(
 );
 
 policyTest(
-  "a Gateway of another class is refused with the ConfigMap to change",
+  "a Gateway of another class is refused with the variable to change",
   async ({ cluster, token }) => {
     await using scene = await AddressScene.create(cluster, { token, system: NAMESPACE });
     scene.keeper.sync([scene.plan({ gateway: { className: "other" } })]);
     const { fault } = await scene.until("web", ({ fault }) => fault?.reason === "Invalid");
-    match(fault?.message ?? "", /ConfigMap pingress-system\/pingress-gateway-admission/);
+    match(fault?.message ?? "", /add the class to the variable gatewayClasses/);
   },
 );
 
-Deno.test("the policy's ports are the default of --listen-range", async () => {
-  const objects = await manifest<KubeObject & { readonly data?: Record<string, string> }>(
-    "../overlays/gateway/admission-policy.yaml",
-  );
-  const [{ data }] = objects.filter(({ kind }) => kind === "ConfigMap");
-  deepEqual(data, {
-    gatewayClasses: "pingress",
-    listenRange: formatPortRange(DEFAULT_LISTEN_RANGE),
-  });
+policyTest(
+  "with all of pingress-system gone and policies made anew, other accounts are not refused",
+  async ({ cluster, controller, namespace }) => {
+    await cluster.request("DELETE", `/api/v1/namespaces/${NAMESPACE}/configmaps`);
+    const policies = await policyObjects();
+    for (const { apiVersion, kind, metadata } of [...policies].reverse()) {
+      await cluster.delete(apiVersion, kind, metadata.name);
+    }
+    const internal = {
+      ...LABELS,
+      "gateway.networking.k8s.io/gateway-class-name": "internal",
+    };
+    const ofInternal = service({ metadata: { name: "web-internal", labels: internal } });
+    const foreign = service({ metadata: { labels: {}, ownerReferences: [] } });
+    await cluster.apply(
+      policies.map((policy) => withVariable(policy, "gatewayClasses", "['internal']")),
+    );
+    // From the first moment on, and until the API server has read the policies.
+    await eventually("the policies of now are active", async () => {
+      const other = await create(cluster, namespace, foreign);
+      equal(other.status, 201, other.text);
+      const refused = [
+        await create(controller, namespace, service()),
+        await create(controller, namespace, slice()),
+      ];
+      return refused.every(({ text }) => /out of internal;/.test(text));
+    });
+    equal((await create(controller, namespace, ofInternal)).status, 201);
+    equal((await create(cluster, namespace, foreign)).status, 201);
+    match(messageOf(await create(controller, namespace, foreign)), /only if they have the label/);
+  },
+);
+
+async function policyObjects(): Promise<Policy[]> {
+  return await manifest<Policy>("../overlays/gateway/admission-policy.yaml");
+}
+
+Deno.test("the policies' ports are the default of --listen-range", async () => {
+  const policies = (await policyObjects()).filter(({ spec }) => spec.variables !== undefined);
+  deepEqual(policies.map((policy) => variablesOf(policy).gatewayClasses), [
+    '["pingress"]',
+    '["pingress"]',
+  ]);
+  equal(variablesOf(policies[1]).listenRange, `"${formatPortRange(DEFAULT_LISTEN_RANGE)}"`);
 });

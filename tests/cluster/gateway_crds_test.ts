@@ -13,6 +13,7 @@ import { deployTask } from "./support/deploy_task.ts";
 import { type Crd, gatewayCrd } from "./support/gateway_crds.ts";
 import { kubectl } from "./support/kubectl.ts";
 import { NAMESPACE } from "./support/predecessor.ts";
+import { type Policy, variablesOf, withVariable } from "./support/policy.ts";
 
 const GROUP = "gateway.networking.k8s.io";
 const KINDS = ["GatewayClass", "Gateway", "HTTPRoute", "ReferenceGrant"];
@@ -271,22 +272,48 @@ clusterTest("deploy --gateway-crds leaves experimental CRDs as they are", async 
 clusterTest(
   "deploy --gateway keeps the classes that were named, and without it the overlay stays",
   async (cluster) => {
-    const config = {
+    const found = async (name: string) =>
+      (await cluster.get<Policy>(
+        "admissionregistration.k8s.io/v1",
+        "ValidatingAdmissionPolicy",
+        name,
+      ))!;
+    // As of a version before, whose policies had parameters.
+    const names = ["pingress-gateway-services", "pingress-gateway-slices"];
+    for (const name of names) {
+      await cluster.delete(
+        "admissionregistration.k8s.io/v1",
+        "ValidatingAdmissionPolicy",
+        name,
+      );
+    }
+    await cluster.apply({
       apiVersion: "v1",
       kind: "ConfigMap",
       metadata: { name: "pingress-gateway-admission", namespace: NAMESPACE },
-    };
-    await cluster.apply({ ...config, data: { gatewayClasses: "pingress,internal" } });
+      data: { gatewayClasses: "pingress, internal", listenRange: "20000-20100" },
+    } as Partial<KubeObject>);
     const deployed = await deployTask(cluster, "deploy", [...DEPLOY, "--gateway"]);
     if (deployed === null) return;
     doesNotMatch(deployed.stdout, /^CRDs:/m);
-    const { data } = (await cluster.get<KubeObject & { data: Record<string, string> }>(
-      "v1",
-      "ConfigMap",
-      config.metadata.name,
-      NAMESPACE,
-    ))!;
-    equal(data.gatewayClasses, "pingress,internal");
+    const [services, slices] = await Promise.all(names.map(found));
+    equal(variablesOf(services).gatewayClasses, '["pingress","internal"]');
+    equal(variablesOf(slices).gatewayClasses, '["pingress","internal"]');
+    equal(variablesOf(slices).listenRange, '"20000-20100"');
+    // What is written into the policies stays, whatever the old ConfigMap says.
+    await cluster.apply(withVariable(
+      {
+        apiVersion: services.apiVersion,
+        kind: services.kind,
+        metadata: { name: names[0] },
+        spec: services.spec,
+      },
+      "gatewayClasses",
+      "['pingress', 'other']",
+    ));
+    await deployTask(cluster, "deploy", [...DEPLOY, "--gateway"]);
+    equal(variablesOf(await found(names[0])).gatewayClasses, "['pingress', 'other']");
+    equal(variablesOf(await found(names[1])).listenRange, '"20000-20100"');
     doesNotMatch(deployed.stderr, /^proxies:/m);
     const without = await deployTask(cluster, "deploy", DEPLOY);
     match(

@@ -145,7 +145,6 @@ policyTest(
     const left = [...await living(cluster, wanted)].filter(([, object]) => object !== null);
     // What proxies and their routes need, which outlive the release.
     assert.deepEqual(left.map(([key]) => key).sort(), [
-      `ConfigMap ${NAMESPACE} pingress-admission`,
       "IngressClass  pingress",
       "PriorityClass  pingress-proxy",
       `ServiceAccount ${NAMESPACE} pingress-proxy-server`,

@@ -31,10 +31,7 @@ const TEST_HOOK = [
   "helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded,hook-failed",
 ];
 
-/**
- * Not deleted with the release. Parameters of policies neither: Helm deletes them before the policies,
- * and a policy without its parameters denies what it matches to everybody, such as all Services.
- */
+/** Not deleted with the release. */
 const KEPT = "helm.sh/resource-policy: keep";
 
 /** Without it, no proxy can be created, and no token of one is valid. */
@@ -67,16 +64,15 @@ export const TEMPLATE_SOURCES: readonly TemplateSource[] = [
     template: "gateway-rights.yaml",
     manifests: ["overlays/gateway/cluster-role.yaml", "overlays/gateway/admission-policy.yaml"],
     condition: ".Values.gateway.create",
-    kept: ["ConfigMap pingress-gateway-admission"],
     replace: [
       [
-        "gatewayClasses: pingress\n",
-        "gatewayClasses: {{ prepend $.Values.gateway.furtherClasses $.Values.gateway.className | " +
-        'join "," | quote }}\n',
+        "expression: '[\"pingress\"]'\n",
+        "expression: {{ prepend $.Values.gateway.furtherClasses $.Values.gateway.className | " +
+        "toJson | quote }}\n",
       ],
       [
-        "listenRange: 10000-10255\n",
-        'listenRange: {{ include "pingress.listenRange" $ }}\n',
+        "expression: '\"10000-10255\"'\n",
+        'expression: {{ include "pingress.listenRange" $ | toJson | quote }}\n',
       ],
     ],
   },
@@ -92,11 +88,10 @@ export const TEMPLATE_SOURCES: readonly TemplateSource[] = [
     template: "admission-workloads.yaml",
     manifests: ["overlays/admission/controller-workloads.yaml"],
     condition: ".Values.admission.create",
-    kept: ["ConfigMap pingress-admission"],
     replace: [[
-      "imagePrefix: ghcr.io/pingress/\n",
-      'imagePrefix: {{ default (printf "%s/" $.Values.image.registry) ' +
-      "$.Values.admission.imagePrefix }}\n",
+      "expression: '\"ghcr.io/pingress/\"'\n",
+      'expression: {{ default (printf "%s/" $.Values.image.registry) ' +
+      "$.Values.admission.imagePrefix | toJson | quote }}\n",
     ]],
   },
   {

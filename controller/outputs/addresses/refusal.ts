@@ -26,7 +26,7 @@ const CAUSES: readonly (readonly [
       code,
       /ValidatingAdmissionPolicy 'pingress-gateway-/,
       "Invalid",
-      "Write class and ports into ConfigMap pingress-system/pingress-gateway-admission",
+      "Write class and ports into the variables of the policies pingress-gateway-services and -slices",
     ] as const
   ),
   ...[403, 422].map((code) =>

@@ -21,7 +21,7 @@ const REFUSALS: readonly [code: number, said: string, reason: string, remedy: Re
     422,
     "services \"w\" is forbidden: ValidatingAdmissionPolicy 'pingress-gateway-services' with binding 'x' denied request: y",
     "Invalid",
-    /pingress-gateway-admission/,
+    /variables of the policies pingress-gateway-services/,
   ],
   [403, 'admission webhook "x" denied the request: no', "Invalid", /Change what that admission/],
   [
