@@ -76,8 +76,10 @@ function refuse(text: string, terminal: Terminal): number {
   return EXIT.unusable;
 }
 
-function isError({ answer }: UrlExplanation): boolean {
-  return answer.kind === "error";
+/** Whether requests get an error of the proxy's own, be it a share of them. */
+function isError({ answer, route }: UrlExplanation): boolean {
+  if (answer.kind !== "backend") return answer.kind === "error";
+  return route?.backends.some(({ fault, share }) => fault !== null && share > 0) === true;
 }
 
 function show(

@@ -162,15 +162,24 @@ export function parseExplainOptions(
     ? { paths: [], urls: positionals }
     : split(positionals, options.file);
   const requests: AskedRequest[] = [];
+  const given = options.header.flatMap((text) => {
+    const header = parseRequestedHeader(text);
+    return header === null ? [] : [header];
+  });
+  const headers = given.filter(([name]) => name.toLowerCase() !== "host");
+  const [, host = null] = given.find((header) => !headers.includes(header)) ?? [];
   const faults = isCluster && options.file.length > 0
     ? [
       "--file and a cluster exclude each other: remove --file, or --cluster, --context and --proxy",
     ]
     : [];
   for (const text of urls) {
-    const url = parseRequestedUrl(text);
-    if (url === null) {
+    const dialled = parseRequestedUrl(text);
+    const url = dialled === null || host === null ? dialled : withHost(dialled, host);
+    if (dialled === null) {
       faults.push(`${JSON.stringify(text)} is no URL like https://app.example.com/path`);
+    } else if (url === null) {
+      faults.push(`--header 'Host: ${host}' names no host like app.example.com`);
     } else {
       const method = options.method ?? (/^grpcs?:/i.test(text) ? "POST" : "GET");
       requests.push({ url, method });
@@ -193,10 +202,7 @@ export function parseExplainOptions(
         : null,
       paths,
       requests,
-      headers: options.header.flatMap((text) => {
-        const header = parseRequestedHeader(text);
-        return header === null ? [] : [header];
-      }),
+      headers,
       isShort: options.short,
       showsAll: options.all,
       output: options.output,
@@ -206,6 +212,14 @@ export function parseExplainOptions(
       plan: toPlanOptions(options),
     },
   };
+}
+
+/** As curl sends it: the header names the host, wherever the URL leads. Null for what is no host. */
+function withHost(url: RequestedUrl, host: string): RequestedUrl | null {
+  const named = parseRequestedUrl(`${url.scheme}://${host}/`);
+  return named === null || named.rawPath !== "/"
+    ? null
+    : { ...url, host: named.host, port: named.port };
 }
 
 function split(

@@ -20,6 +20,15 @@ Deno.test("explain accepts a method and headers like curl, and defaults to GET w
   assert.match(String(explain("--header", "X-Beta")), /--header.*of the form 'X-Beta: yes'/s);
 });
 
+Deno.test("explain takes a header Host for the host of each URL, as curl does", () => {
+  const options = parsed("dir", "http://127.0.0.1:8080/x", "-H", "host: A.test", "-H", "A: b");
+  if (typeof options === "string") throw new Error(options);
+  const [{ url: { scheme, host, port, rawPath } }] = options.requests;
+  assert.deepEqual([scheme, host, port, rawPath], ["http", "a.test", null, "/x"]);
+  assert.deepEqual(options.headers, [["A", "b"]]);
+  assert.match(String(parsed("dir", "http://a/", "-H", "Host: a/b")), /'Host: a\/b' names no host/);
+});
+
 /** Arguments, folders, and `METHOD scheme host port path` of each URL. */
 const TARGETS: readonly (readonly [args: string, paths: string, requests: readonly string[]])[] = [
   ["http://a/x", "examples", ["GET http a - /x"]],

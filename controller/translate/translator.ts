@@ -6,6 +6,7 @@
  * translation costs as much as what changed; what a call gives depends on its arguments alone.
  */
 import type { Problem } from "../../shared/problem.ts";
+import { sharedSocketOf } from "../../shared/snapshot/listener_id.ts";
 import {
   type Certificate,
   type FilterSet,
@@ -190,9 +191,9 @@ export class Translator {
       published,
       kept: memory.keptClaims.of(
         options.keptNamespaces ?? NONE_KEPT,
-        options.gateway == null || resources.gatewayIsPending !== true
-          ? null
-          : options.claims ?? null,
+        options.gateway != null && resources.gatewayIsPending === true && sharesAddress(published)
+          ? options.claims ?? null
+          : null,
       ),
     }, now);
     problems.addAll(namespaces.problems);
@@ -306,6 +307,11 @@ function loopMarkOf(
 ): Pick<Snapshot, "loopMark"> {
   const loopMark = published?.loopMark ?? options.loopMark;
   return loopMark === undefined ? {} : { loopMark };
+}
+
+/** Whether Gateways had hosts on the address of Ingresses. */
+function sharesAddress(published: Snapshot | null): boolean {
+  return published?.listeners?.some(({ id }) => sharedSocketOf(id) !== null) === true;
 }
 
 const NONE_KEPT: ReadonlySet<string> = new Set();

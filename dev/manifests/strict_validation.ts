@@ -181,7 +181,10 @@ function checkStrings(
   object: ObjectRef,
   problems: StrictProblem[],
 ): void {
-  if (!isRecord(map)) return;
+  if (!isRecord(map)) {
+    if (map !== null) problems.push(wrongContainer("map", path, map, object));
+    return;
+  }
   for (const [key, value] of Object.entries(map)) {
     if (problems.length >= MAX_PROBLEMS) return;
     if (typeof value === "string" || value === null) continue;

@@ -92,6 +92,14 @@ status: { loadBalancer: { ingress: [{ ip: 192.0.2.1, ports: [{ port: 80, protoco
   assert.deepEqual(parseManifestFile("a.yaml", text).problems, []);
 });
 
+Deno.test("annotations written as a list are reported, as all of them would be read past", () => {
+  const text = "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata:\n  name: a\n" +
+    "  annotations:\n    - nginx.ingress.kubernetes.io/auth-type: basic\n";
+  const [{ problem }] = parseManifestFile("a.yaml", text).problems;
+  assert.deepEqual([problem.reason, problem.field], ["ValueTypeWrong", "metadata.annotations"]);
+  assert.match(problem.remedy, /^Write a map/);
+});
+
 Deno.test("manifests that the API server accepts have no such problem", () => {
   const files = [...Deno.readDirSync(new URL("../../examples/", import.meta.url))]
     .filter(({ name }) => name.endsWith(".yaml"))

@@ -26,6 +26,12 @@ export const ALL_SHARING = {
   https: "@https",
 } as const satisfies Record<SharedSocket, string>;
 
+/** What a route may name that is no listener of the snapshot. */
+export const KNOWN_LISTENERS: ReadonlySet<string> = new Set([
+  ...BUILT_IN_LISTENERS,
+  ...Object.values(ALL_SHARING),
+]);
+
 /** @param gateway `namespace/name`. */
 export function listenerId(gateway: string, name: string): string {
   return `${gateway}/${name}`;
@@ -45,6 +51,9 @@ export function sharedListenerId(gateway: string, name: string, socket: SharedSo
 export function sharedSocketOf(id: string): SharedSocket | null {
   return SHARED_SOCKETS.find((socket) => id.endsWith(`@${socket}`)) ?? null;
 }
+
+/** By host, the sockets that listeners of Gateways share with Ingresses and have it on. */
+export type SharedHostSockets = ReadonlyMap<string, ReadonlySet<SharedSocket>>;
 
 /** `namespace/name`; the empty string for a built-in listener. */
 export function gatewayOf(id: string): string {

@@ -18,7 +18,7 @@ import {
 import { locateJsonError } from "../json_error.ts";
 import { byPathOfHost, fromFormat1 } from "./format1.ts";
 import { legacySnapshot } from "./legacy_config.ts";
-import { ALL_SHARING, BUILT_IN_LISTENERS } from "./listener_id.ts";
+import { KNOWN_LISTENERS } from "./listener_id.ts";
 import type { Frozen } from "./schema_hints.ts";
 import { readNode } from "./node_reader.ts";
 import { FORMAT_1, type PublishedSet, readSet } from "./published_set.ts";
@@ -149,11 +149,7 @@ function readSnapshot(root: JsonObject, check: ConfigCheck): Snapshot | null {
     upstreams: lists.upstreams.ids,
     filterSets: lists.filterSets.ids,
     policies: lists.policies.ids,
-    listeners: new Set([
-      ...lists.listeners.ids,
-      ...BUILT_IN_LISTENERS,
-      ...Object.values(ALL_SHARING),
-    ]),
+    listeners: lists.listeners.ids.union(KNOWN_LISTENERS),
   };
   const routeReader = new RouteReader(known, check);
   const routes = routeReader.settle(check.array(

@@ -9,7 +9,7 @@
 import { restOf } from "../snapshot/serialise.ts";
 import { ConfigCheck, type ConfigProblem, describe } from "../snapshot/config_check.ts";
 import { compareHosts } from "../host/host_order.ts";
-import { BUILT_IN_LISTENERS } from "../snapshot/listener_id.ts";
+import { KNOWN_LISTENERS } from "../snapshot/listener_id.ts";
 import {
   type Ids,
   type KnownIds,
@@ -354,7 +354,7 @@ function knownIds({ parts }: Sections): KnownIds {
     upstreams: idsOf(parts.upstreams),
     filterSets: idsOf(parts.filterSets),
     policies: idsOf(parts.policies),
-    listeners: { has: (id) => BUILT_IN_LISTENERS.has(id) || listeners.has(id) },
+    listeners: { has: (id) => KNOWN_LISTENERS.has(id) || listeners.has(id) },
   };
 }
 

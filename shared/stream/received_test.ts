@@ -11,7 +11,8 @@ import {
   textOf,
   upstream,
 } from "../../tests/support/streamed_snapshots.ts";
-import type { Snapshot } from "../snapshot/types.ts";
+import { ALL_SHARING } from "../snapshot/listener_id.ts";
+import type { Route, Snapshot } from "../snapshot/types.ts";
 import { REST, SNAPSHOT } from "../snapshot/schema.ts";
 import { parseSnapshot } from "../snapshot/parse.ts";
 import { certificateText, routeText, upstreamText } from "../snapshot/serialise.ts";
@@ -252,6 +253,22 @@ Deno.test("a certificate may be removed together with the last listener that has
   }, bereft);
   const { listeners: left } = snapshotFrom(received, deltaLine(bereft, both));
   assert.deepEqual(left?.map(({ certificates }) => certificates), [[]]);
+});
+
+Deno.test("a route for all Gateways that share a socket is taken, whole and by a delta", () => {
+  const guard: Route = {
+    ...BASE.routes[0],
+    id: "c.test guard",
+    host: "c.test",
+    listeners: Object.values(ALL_SHARING),
+    action: { kind: "reply", status: 404, reason: "no route" },
+  };
+  const guarded = { ...BASE, routes: [...BASE.routes, guard] };
+  const { received, from } = afterBase();
+  const next = Content.of(guarded, from);
+  assert.equal(snapshotFrom(received, deltaLine(from, next)).routes.length, guarded.routes.length);
+  const whole = snapshotFrom(received, wholeLine(next));
+  assert.deepEqual(whole.routes.find(({ id }) => id === guard.id)?.listeners, ["@http", "@https"]);
 });
 
 Deno.test("received keys are printed nowhere", () => {

@@ -66,7 +66,7 @@ function byCode(
   switch (code) {
     case "BLOCK_AS_IMPLICIT_KEY":
     case "MULTILINE_IMPLICIT_KEY":
-      return nestedFault(text, offset) ?? lineWithoutColon(text, offset);
+      return openLine(text, offset) ?? nestedFault(text, offset) ?? lineWithoutColon(text, offset);
     case "MISSING_CHAR":
       if (message.includes("closing")) return unclosedQuote(document, offset);
       if (message.includes("followed by map values")) return lineWithoutColon(text, offset);
@@ -184,6 +184,26 @@ function nestedFault(text: string, offset: number): SyntaxFault | null {
   return deeperLine(text, offset);
 }
 
+/** `rules: [`, on the line of the error or above it: what follows is read as an item of it. */
+function openLine(text: string, offset: number): SyntaxFault | null {
+  let line = lineAt(text, offset);
+  for (let i = 0; i <= MAX_LOOKED; i++) {
+    const content = line.content.trimEnd();
+    const bracket = content.at(-1);
+    const isValue = content.slice(0, -1).trimEnd().endsWith(":") && !/["'#]/.test(content);
+    if (isValue && (bracket === "[" || bracket === "{")) {
+      return fault(
+        line.start + content.length - 1,
+        `the ${bracket} that begins here does not end`,
+        `Write the ${bracket === "{" ? "}" : "]"} at its end, or remove the ${bracket}`,
+      );
+    }
+    if (line.start === 0) return null;
+    line = lineAt(text, line.start - 1);
+  }
+  return null;
+}
+
 /** The line after a value, indented as if it belonged to it. */
 function deeperLine(text: string, offset: number): SyntaxFault | null {
   let above = lineAt(text, offset);
@@ -203,7 +223,7 @@ function deeperLine(text: string, offset: number): SyntaxFault | null {
   return null;
 }
 
-/** Lines after the one where the parser gave up. */
+/** Lines before or after the one where the parser gave up. */
 const MAX_LOOKED = 3;
 
 /** A key without a colon, or without the space after it. */

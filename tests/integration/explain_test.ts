@@ -61,6 +61,33 @@ Deno.test("the exit code is 0 for a redirect, 1 for an error of the proxy's own 
   });
 });
 
+Deno.test("the exit code is 1 for a share of requests that gets 500", async () => {
+  const text = `apiVersion: v1
+kind: Service
+metadata: { name: web }
+spec: { ports: [{ port: 80 }] }
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: { name: web }
+spec: { gatewayClassName: pingress, listeners: [{ name: http, port: 80, protocol: HTTP }] }
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: { name: web }
+spec:
+  parentRefs: [{ name: web }]
+  hostnames: [a.test]
+  rules:
+    - backendRefs: [{ name: web, port: 80, weight: 3 }, { name: gone, port: 80, weight: 1 }]
+`;
+  await withFolder({ "a.yaml": text }, async (folder) => {
+    const { code, out } = await explain("-f", folder, "--short", "http://a.test/");
+    assert.match(out, /default\/web:80 75% or 500 25%/);
+    assert.equal(code, 1);
+  });
+});
+
 Deno.test("losers beyond the first five are counted, and listed with --all", async () => {
   const paths = Array.from({ length: 50 }, (_, i) => `/p${i}`);
   const text = manifest("a.test");

@@ -343,40 +343,49 @@ export const GATEWAY_PARSERS: readonly Parser[] = [
       "controller/translate/hosts/host_claimants.ts KeptClaims.of",
     ],
     count: 2048,
-    read: Object.fromEntries(
-      ["names", "wildcards"].map((kind) => [kind, (count) => {
-        const hosts = listOf(count, (i) => `a.h-${i}.test`);
-        const claims = new Map(hosts.map((host) => [host, [{ namespace: "one", since: "" }]]));
-        const hostnames = hosts.map((host) => kind === "names" ? host : `*${host.slice(1)}`);
-        const spec = { parentRefs: [{ name: "gone" }], hostnames };
-        const object = { metadata: { name: "web", namespace: "one" }, spec };
+    read: {
+      "names": (count) => {
+        const hostnames = listOf(count, (i) => `h-${i}.test`);
+        const claims = new Map(hostnames.map((host) => [host, [{ namespace: "one", since: "" }]]));
+        const object = {
+          metadata: { name: "web", namespace: "one" },
+          spec: { parentRefs: [{ name: "gone" }], hostnames },
+        };
         const route = new GatewayReaders().route(object)!;
         return () => {
           const kept = new KeptHosts().of([{ route, hostnames }], claims, claimantOf);
           if (kept[0].hosts.length !== count) throw new Error("not all hosts are kept");
           new KeptClaims().of(new Set(), claims);
         };
-      }]),
-    ),
+      },
+    },
   }),
   listParser({
     name: "certificates of the listeners of a namespace",
-    functions: ["controller/translate/gateway/certificate_bounds.ts CertificateRoom.take"],
+    functions: ["kept", "take"].map((name) =>
+      `controller/translate/gateway/certificate_bounds.ts CertificateRoom.${name}`
+    ).concat("controller/translate/gateway/certificate_bounds.ts new CertificateRoom"),
     count: 4096,
     read: {
       "one listener each": (count) => {
         const all = listOf(count, (i) => certificate(`c-${i}`));
         return () => {
-          const room = new CertificateRoom({ certificates: count / 2, hostBytes: Infinity }, null);
+          const room = new CertificateRoom(
+            { certificates: count / 2, hostBytes: Infinity },
+            null,
+            new Map(),
+          );
           for (const each of all) room.take("one", [each]);
         };
       },
       "one listener with all": (count) => {
         const all = listOf(count, (i) => certificate(`c-${i}`));
         return () => {
-          const room = new CertificateRoom({ certificates: count, hostBytes: Infinity }, null);
+          const bounds = { certificates: count, hostBytes: Infinity };
+          const room = new CertificateRoom(bounds, null, new Map([["one", all]]));
           room.take("one", all);
           room.take("one", all);
+          room.kept("one", all);
         };
       },
     },

@@ -70,8 +70,7 @@ export class ClaimsKeeper {
   /** Compared last, and found to say the same. */
   #settled: readonly [recorded: HostClaims, planned: HostClaims] | null = null;
   #problems: readonly Problem[] = [];
-  /** Namespaces whose newest claims have no room. */
-  #crowded: readonly string[] = [];
+  #fitting: FittingContent & { readonly planned: HostClaims } | null = null;
   /** Why the ConfigMap could not be read, when it was logged last. */
   #complaint = "";
 
@@ -113,8 +112,11 @@ export class ClaimsKeeper {
       this.#problems = [];
       return DONE;
     }
-    const { content, crowded } = fittingContent(planned);
-    this.#crowded = crowded;
+    // Where they do not fit, that takes seconds.
+    if (this.#fitting?.planned !== planned) {
+      this.#fitting = { planned, ...fittingContent(planned) };
+    }
+    const { content, crowded } = this.#fitting;
     if (content === null) {
       this.#problems = [TOO_LARGE];
       return DONE;
@@ -198,7 +200,7 @@ export class ClaimsKeeper {
       version = "";
       log.info("Recorded host claims deleted");
     }
-    this.#problems = content === null ? [] : crowdingProblems(this.#crowded);
+    this.#problems = content === null ? [] : crowdingProblems(this.#fitting?.crowded ?? []);
     if (content === null) return DONE;
     const packed = content.binaryData?.[PACKED_KEY];
     const text = packed ?? content.data?.[PLAIN_KEY] ?? "";
@@ -257,28 +259,52 @@ function crowdingProblems(crowded: readonly string[]): readonly Problem[] {
   }];
 }
 
-/** Of the room for claims, what one namespace may have where they do not fit: less until they do. */
-const SHARES = [2, 4, 8, 16, 32, 64];
+/** How often the share of a namespace is halved, at most: each time all claims are compressed. */
+const HALVINGS = 7;
 
 /** Bytes of a claim without its host, before compression. */
 const CLAIM_BYTES = 64;
 
+interface FittingContent {
+  readonly content: ClaimsContent;
+  /** Namespaces whose newest claims have no room. */
+  readonly crowded: readonly string[];
+}
+
 /**
  * All claims where they fit; else without those that wait, and then without the newest of the namespaces with
- * the most: a namespace must not keep others from having theirs recorded. Null where that is too much, too.
+ * the most: a namespace must not keep others from having theirs recorded. As many as fit; null where none do.
  */
-function fittingContent(
-  planned: HostClaims,
-): { readonly content: ClaimsContent; readonly crowded: readonly string[] } {
+function fittingContent(planned: HostClaims): FittingContent {
   const owners = ownersOf(planned);
   const whole = contentOf(planned) ?? contentOf(owners);
   if (whole !== null) return { content: whole, crowded: [] };
-  for (const share of SHARES) {
-    const { claims, crowded } = withinShare(owners, PACKED_BYTES / share);
-    const content = contentOf(claims);
-    if (content !== null) return { content, crowded };
+  let fitting: FittingContent = { content: null, crowded: [] };
+  let [low, high] = [0, Math.max(...sizesOf(owners).values())];
+  for (let i = 0; i < HALVINGS; i++) {
+    const share = (low + high) / 2;
+    const { claims, crowded } = withinShare(owners, share);
+    const content = claims.size === 0 ? null : contentOf(claims);
+    if (content === null && claims.size > 0) high = share;
+    else {
+      if (content !== null) fitting = { content, crowded };
+      low = share;
+    }
   }
-  return { content: null, crowded: [] };
+  return fitting;
+}
+
+function sizeOf(host: string): number {
+  return host.length + CLAIM_BYTES;
+}
+
+/** Of each namespace. @param claims One for each host. */
+function sizesOf(claims: HostClaims): ReadonlyMap<string, number> {
+  const sizes = new Map<string, number>();
+  for (const [host, [{ namespace }]] of claims) {
+    sizes.set(namespace, (sizes.get(namespace) ?? 0) + sizeOf(host));
+  }
+  return sizes;
 }
 
 /** @param claims One for each host. @param bytes Of each namespace. */
@@ -286,7 +312,6 @@ function withinShare(
   claims: HostClaims,
   bytes: number,
 ): { readonly claims: HostClaims; readonly crowded: readonly string[] } {
-  const sizeOf = (host: string) => host.length + CLAIM_BYTES;
   const dropped = new Set<string>();
   const crowded: string[] = [];
   for (const [namespace, own] of Map.groupBy(claims, ([, [{ namespace }]]) => namespace)) {

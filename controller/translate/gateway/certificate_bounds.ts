@@ -3,16 +3,20 @@
  * published. Out: whether there is room for them. Every proxy holds them, and all are in one configuration: one
  * namespace must not fill it.
  *
- * What was published stays, even where it is more than the bounds.
+ * Secrets whose certificates were published for the namespace, and that its listeners still name, count from the
+ * start, and stay even where they are more than the bounds; also when they are renewed.
  */
-import type { Certificate, Snapshot } from "../../../shared/snapshot/types.ts";
+import type { Certificate, Listener, Snapshot } from "../../../shared/snapshot/types.ts";
 import type { NamespaceBounds } from "../bounds/namespace_bounds.ts";
+import { keyOf } from "../../base/identity.ts";
 import { type Condition, falseCondition } from "./objects/condition.ts";
 
 type CertificateBounds = Pick<NamespaceBounds, "certificates" | "hostBytes">;
 
+/** What one namespace shows, of what it may show. */
 interface Taken {
-  readonly ids: Set<string>;
+  /** `namespace/name` of Secrets. */
+  readonly secrets: Set<string>;
   /** Of chains. */
   bytes: number;
 }
@@ -21,48 +25,84 @@ export class CertificateRoom {
   /** Whether it was too small for a namespace, so that it depends on what was published. */
   isFull = false;
   readonly #bounds: CertificateBounds;
-  readonly #published: ReadonlySet<string>;
-  /** By namespace. */
+  /** By namespace of Gateways. */
   readonly #taken = new Map<string, Taken>();
 
-  constructor(bounds: CertificateBounds, published: Snapshot | null) {
+  /** @param wanted What listeners show, by namespace of their Gateways. */
+  constructor(
+    bounds: CertificateBounds,
+    published: Snapshot | null,
+    wanted: ReadonlyMap<string, readonly Certificate[]>,
+  ) {
     this.#bounds = bounds;
-    this.#published = new Set(
-      (published?.listeners ?? []).flatMap(({ certificates = [] }) => certificates),
-    );
+    const before = publishedSecrets(published);
+    for (const [namespace, certificates] of wanted) {
+      const taken: Taken = { secrets: new Set(), bytes: 0 };
+      for (const certificate of certificates) {
+        const secret = keyOf(certificate.origin);
+        if (before.get(namespace)?.has(secret) === true) add(taken, certificate);
+      }
+      this.#taken.set(namespace, taken);
+    }
   }
 
   /** Of one listener of a Gateway in the namespace: null where there is room for all, which are taken then. */
   take(namespace: string, certificates: readonly Certificate[]): Condition | null {
-    let taken = this.#taken.get(namespace);
-    if (taken === undefined) this.#taken.set(namespace, taken = { ids: new Set(), bytes: 0 });
+    const taken = this.#taken.get(namespace) ?? { secrets: new Set(), bytes: 0 };
+    this.#taken.set(namespace, taken);
     const added = new Map(
-      certificates.filter(({ id }) => !taken.ids.has(id)).map((each) => [each.id, each]),
+      certificates.map((each) => [keyOf(each.origin), each] as const)
+        .filter(([secret]) => !taken.secrets.has(secret)),
     );
     const bytes = added.values().reduce((sum, each) => sum + sizeOf(each), taken.bytes);
     const { certificates: maxCount, hostBytes } = this.#bounds;
-    const over = taken.ids.size + added.size > maxCount
-      ? `more than ${maxCount} certificates`
+    const [over, flag] = taken.secrets.size + added.size > maxCount
+      ? [`more than ${maxCount} certificates`, "--max-namespace-certificates"]
       : bytes > hostBytes
-      ? `certificates of more than ${hostBytes} bytes`
-      : null;
+      ? [`certificates of more than ${hostBytes} bytes`, "--max-namespace-host-bytes"]
+      : [null, ""];
     if (over !== null) {
       this.isFull = true;
-      if (![...added.keys()].every((id) => this.#published.has(id))) {
+      if (added.size > 0) {
         return falseCondition(
           "ResolvedRefs",
           "InvalidCertificateRef",
           `with it the listeners of namespace ${namespace} would show ${over}. Remove certificateRefs ` +
-            `or listeners, or raise ${
-              bytes > hostBytes ? "--max-namespace-host-bytes" : "--max-namespace-certificates"
-            } of the controller.`,
+            `or listeners, or raise ${flag} of the controller.`,
         );
       }
     }
-    for (const id of added.keys()) taken.ids.add(id);
-    taken.bytes = bytes;
+    for (const certificate of added.values()) add(taken, certificate);
     return null;
   }
+
+  /** Of a listener that is refused: those that were published for its namespace. */
+  kept(namespace: string, certificates: readonly Certificate[]): readonly Certificate[] {
+    const secrets = this.#taken.get(namespace)?.secrets;
+    return certificates.filter(({ origin }) => secrets?.has(keyOf(origin)) === true);
+  }
+}
+
+/** Each Secret once. */
+function add(taken: Taken, certificate: Certificate): void {
+  const secret = keyOf(certificate.origin);
+  if (taken.secrets.has(secret)) return;
+  taken.secrets.add(secret);
+  taken.bytes += sizeOf(certificate);
+}
+
+/** By namespace of Gateways, the Secrets that their listeners show. */
+function publishedSecrets(published: Snapshot | null): ReadonlyMap<string, ReadonlySet<string>> {
+  const { listeners = [], certificates = [] } = published ?? {};
+  const secretOf = new Map(certificates.map(({ id, origin }) => [id, keyOf(origin)]));
+  const secrets = (listener: Listener) =>
+    (listener.certificates ?? []).flatMap((id) => secretOf.get(id) ?? []);
+  return new Map(
+    Array.from(
+      Map.groupBy(listeners, ({ origin }) => origin.namespace),
+      ([namespace, own]) => [namespace, new Set(own.flatMap(secrets))],
+    ),
+  );
 }
 
 function sizeOf({ chain }: Certificate): number {

@@ -16,7 +16,7 @@ function certificates(bytes: number, ...ids: readonly string[]): Certificate[] {
 const BOUNDS = { certificates: 2, hostBytes: 100 };
 
 Deno.test("a listener with one certificate too many is refused, and others stay", () => {
-  const room = new CertificateRoom(BOUNDS, null);
+  const room = new CertificateRoom(BOUNDS, null, new Map());
   assert.equal(room.take("shop", certificates(10, "a", "b")), null);
   assert.equal(room.take("shop", certificates(10, "b", "a")), null);
   assert.equal(room.isFull, false);
@@ -32,18 +32,31 @@ Deno.test("a listener with one certificate too many is refused, and others stay"
 });
 
 Deno.test("certificates of a namespace have a bound of bytes together", () => {
-  const room = new CertificateRoom(BOUNDS, null);
+  const room = new CertificateRoom(BOUNDS, null, new Map());
   assert.equal(room.take("shop", certificates(60, "a")), null);
   assert.match(room.take("shop", certificates(60, "b"))!.message, /100 bytes.*host-bytes/);
 });
 
-Deno.test("certificates that are published stay where a bound is lowered", () => {
+Deno.test("certificates that are published stay where a bound is lowered, also once they are renewed", () => {
+  const all = certificates(60, "a", "b", "c");
   const published: Snapshot = {
     ...snapshotOf([]),
-    listeners: [secureListener("web", 1, { certificates: ["a", "b", "c"] })],
+    listeners: [
+      secureListener("web", 1, {
+        certificates: ["a", "b", "c"],
+        origin: { kind: "Gateway", namespace: "shop", name: "web", field: "spec.listeners[0]" },
+      }),
+    ],
+    certificates: all,
   };
-  const room = new CertificateRoom(BOUNDS, published);
-  assert.equal(room.take("shop", certificates(60, "a", "b", "c")), null);
-  assert.equal(room.isFull, true);
-  assert.notEqual(room.take("shop", certificates(60, "d")), null);
+  const renewed = all.map((each) => ({ ...each, id: `${each.id}-2` }));
+  for (const wanted of [all, renewed]) {
+    const more = [...wanted, ...certificates(60, "d")];
+    const room = new CertificateRoom(BOUNDS, published, new Map([["shop", more]]));
+    // Another listener does not come before what is published.
+    assert.notEqual(room.take("shop", certificates(60, "d")), null);
+    assert.equal(room.take("shop", wanted), null);
+    assert.equal(room.isFull, true);
+    assert.deepEqual(room.kept("shop", more), wanted);
+  }
 });

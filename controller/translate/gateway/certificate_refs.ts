@@ -70,10 +70,16 @@ function invalid(message: string, absent?: ObjectRef): ListenerCertificates {
 }
 
 function refused(reason: string, message: string, absent?: ObjectRef): ListenerCertificates {
-  return withoutCertificates(falseCondition("ResolvedRefs", reason, message, absent));
+  const condition = falseCondition("ResolvedRefs", reason, message, absent);
+  return { condition, certificates: [], names: [] };
 }
 
-/** Of a listener that cannot be served, as the condition says. */
-export function withoutCertificates(condition: Condition): ListenerCertificates {
-  return { condition, certificates: [], names: [] };
+/** Of a listener of whose certificates some are shown, as the condition says. */
+export function withCertificates(
+  condition: Condition,
+  certificates: readonly Certificate[],
+  found: ListenerCertificates,
+): ListenerCertificates {
+  const names = certificates.map((each) => found.names[found.certificates.indexOf(each)]);
+  return { condition, certificates, names };
 }

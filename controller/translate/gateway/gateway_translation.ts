@@ -6,6 +6,7 @@
  *     classes ─▶ Gateways ─▶ parameters ─▶ listeners ─────────────┐
  *     routes ─▶ attachment ─▶ backends by grants ─▶ routes by host and precedence
  */
+import type { SharedHostSockets } from "../../../shared/snapshot/listener_id.ts";
 import type { PortRange } from "../../../shared/net/port_range.ts";
 import type {
   Certificate,
@@ -28,7 +29,12 @@ import {
 } from "./route_bounds.ts";
 import { BackendTlsPolicies } from "./objects/backend_tls_policy.ts";
 import { CertificateRoom } from "./certificate_bounds.ts";
-import { listenerCertificates, type TlsSecrets, withoutCertificates } from "./certificate_refs.ts";
+import {
+  type ListenerCertificates,
+  listenerCertificates,
+  type TlsSecrets,
+  withCertificates,
+} from "./certificate_refs.ts";
 import {
   acceptedCondition,
   type GatewayStatus,
@@ -44,6 +50,7 @@ import {
 import type { GatewayReaders } from "./gateway_readers.ts";
 import { HostAdmission } from "./host_admission.ts";
 import type { HttpRouteModel } from "./objects/http_route.ts";
+import type { ListenerModel } from "./objects/listener.ts";
 import { type ListenerSetStatus, listenerSetStatuses } from "./objects/listener_set.ts";
 import { ReferenceGrants } from "./objects/reference_grant.ts";
 import { type AttachmentContext, RouteAttachments, type RouteStatus } from "./route_attachments.ts";
@@ -120,8 +127,7 @@ export interface GatewayParts {
   readonly certificates: readonly Certificate[];
   /** Of hosts on shared addresses. */
   readonly hostCertificates: HostCertificates;
-  /** Hosts that Gateways have on shared addresses. */
-  readonly sharedHosts: ReadonlySet<string>;
+  readonly sharedHosts: SharedHostSockets;
 }
 
 /** With what it depends on beside its objects. */
@@ -185,15 +191,17 @@ export function translateGatewayApi(
   const statuses = attached.map((each) =>
     attachments.settle(each, refused.get(each.route)?.condition ?? null)
   );
-  const room = new CertificateRoom(context.bounds, published);
-  const listenerTls = new Map(gateways.flatMap((gateway) => {
-    const from = referrerOf(gateway);
-    return gateway.listeners.map((listener) => {
-      const found = listenerCertificates(listener, from, grants, secrets);
-      const refusal = room.take(gateway.identity.ref.namespace, found.certificates);
-      return [listener, refusal === null ? found : withoutCertificates(refusal)] as const;
-    });
-  }));
+  const { listenerTls, isFull } = boundedCertificates(
+    gateways.flatMap((gateway) => {
+      const from = referrerOf(gateway);
+      return gateway.listeners.map((listener) => ({
+        ...{ namespace: gateway.identity.ref.namespace, listener },
+        found: listenerCertificates(listener, from, grants, secrets),
+      }));
+    }),
+    context.bounds,
+    published,
+  );
   const certificates = new Map<string, Certificate>();
   const { listeners, ids, containerPorts } = serveListeners(
     gateways,
@@ -238,6 +246,37 @@ export function translateGatewayApi(
       sharedHosts: guarded.hosts,
     },
     demands,
-    isCrowded: crowded.size > 0 || room.isFull,
+    isCrowded: crowded.size > 0 || isFull,
   };
+}
+
+interface FoundCertificates {
+  /** Of the Gateway. */
+  readonly namespace: string;
+  readonly listener: ListenerModel;
+  readonly found: ListenerCertificates;
+}
+
+/** @param listeners By Gateways from the oldest on. */
+function boundedCertificates(
+  listeners: readonly FoundCertificates[],
+  bounds: NamespaceBounds,
+  published: Snapshot | null,
+): {
+  readonly listenerTls: ReadonlyMap<ListenerModel, ListenerCertificates>;
+  readonly isFull: boolean;
+} {
+  const wanted = Array.from(
+    Map.groupBy(listeners, ({ namespace }) => namespace),
+    ([namespace, own]) => [namespace, own.flatMap(({ found }) => found.certificates)] as const,
+  );
+  const room = new CertificateRoom(bounds, published, new Map(wanted));
+  const listenerTls = new Map(listeners.map(({ namespace, listener, found }) => {
+    const refusal = room.take(namespace, found.certificates);
+    const bounded = refusal === null
+      ? found
+      : withCertificates(refusal, room.kept(namespace, found.certificates), found);
+    return [listener, bounded] as const;
+  }));
+  return { listenerTls, isFull: room.isFull };
 }

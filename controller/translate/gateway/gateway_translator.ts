@@ -4,6 +4,7 @@
  * changed that it is made of.
  */
 import { DEFAULT_LISTEN_RANGE, type PortRange } from "../../../shared/net/port_range.ts";
+import type { SharedSocket } from "../../../shared/snapshot/listener_id.ts";
 import type { Snapshot } from "../../../shared/snapshot/types.ts";
 import { compareAge } from "../../base/identity.ts";
 import { fieldOf } from "../../base/json.ts";
@@ -86,6 +87,7 @@ export interface SharedHosts extends NamedHosts {
 
 const NO_CERTIFICATES: ReadonlyMap<string, string> = new Map();
 const NO_HOSTS: ReadonlySet<string> = new Set();
+const NO_SOCKETS: ReadonlyMap<string, ReadonlySet<SharedSocket>> = new Map();
 const NO_NAMESPACES: ReadonlyMap<ListenerModel, ReadonlySet<string>> = new Map();
 
 const NO_PARTS: GatewayParts = {
@@ -94,7 +96,7 @@ const NO_PARTS: GatewayParts = {
   filterSets: [],
   certificates: [],
   hostCertificates: NO_CERTIFICATES,
-  sharedHosts: NO_HOSTS,
+  sharedHosts: NO_SOCKETS,
 };
 
 const NOTHING_SHARED: SharedHosts = {
@@ -198,7 +200,7 @@ export class GatewayTranslator {
     const shared = read.gateways.filter(({ address }) => address === "shared");
     const routes = readRoutes(httpRoutes ?? [], this.#readers);
     const named = this.#claimants.of(shared, routes, {
-      ...{ bounds, published, elsewhere: this.#elsewhere(objects, shared) },
+      ...{ bounds, published, elsewhere: this.#elsewhere(objects, read.gateways) },
       namespaces: namespaceLabels(namespaces),
     });
     if (shared.length === 0) {
@@ -210,16 +212,22 @@ export class GatewayTranslator {
     return this.#lastNamed.keep(inputs, sharedHostsOf(named, hostnames));
   }
 
-  /** Gateways of classes that exist, and that share no address. */
+  /**
+   * Gateways of classes that exist, and that share no address: of ours those with one of their own. Parameters that
+   * cannot be used say nothing of that.
+   */
   #elsewhere(
     { classes, gateways }: Pick<GatewayObjects, "classes" | "gateways">,
-    shared: readonly ConfiguredGateway[],
+    ours: readonly ConfiguredGateway[],
   ): ReadonlySet<string> {
     const known = new Set(classes.map((each) => fieldOf(fieldOf(each, "metadata"), "name")));
-    const sharing = new Set(shared.map(({ identity }) => identity.key));
+    const here = new Set(
+      ours.filter(({ address, service }) => address === "shared" || service === null)
+        .map(({ identity }) => identity.key),
+    );
     const models = gateways.flatMap((each) => this.#readers.gateway(each) ?? []);
     return new Set(
-      models.filter(({ identity, className }) => known.has(className) && !sharing.has(identity.key))
+      models.filter(({ identity, className }) => known.has(className) && !here.has(identity.key))
         .map(({ identity }) => identity.key),
     );
   }

@@ -6,6 +6,11 @@
  */
 import type { Certificate, FilterSet, Route, Snapshot } from "../../../shared/snapshot/types.ts";
 import { isSameList, LastResult } from "../../base/memo.ts";
+import {
+  SHARED_SOCKETS,
+  type SharedHostSockets,
+  type SharedSocket,
+} from "../../../shared/snapshot/listener_id.ts";
 import { compareText } from "../../base/text_order.ts";
 import { mergeRoutes } from "../routes/route_order.ts";
 import type { GatewayParts } from "./gateway_translation.ts";
@@ -20,6 +25,8 @@ export class MergedParts {
   readonly #filterSets = new LastResult<Lists<FilterSet>, readonly FilterSet[]>();
   readonly #ofIngresses = new LastResult<IngressRoutes, readonly Route[]>();
   readonly #lastCertificates = new LastResult<UsedCertificates, readonly Certificate[]>();
+  /** What was made of a reply for one socket. */
+  readonly #replies = new WeakMap<Route, readonly Route[]>();
   /** What was last made of a certificate. */
   readonly #certificates = new WeakMap<Certificate, UsedCertificate>();
 
@@ -80,15 +87,29 @@ export class MergedParts {
     return used;
   }
 
-  /** Nor does the owner of a host without an Ingress need a reply there that it has no route. */
-  #withoutShared(routes: readonly Route[], sharedHosts: ReadonlySet<string>): readonly Route[] {
+  /** Nor does a host that is assigned need a reply that it has no route, where a Gateway has it. */
+  #withoutShared(routes: readonly Route[], sharedHosts: SharedHostSockets): readonly Route[] {
     if (sharedHosts.size === 0) return routes;
     return this.#ofIngresses.recall((last) =>
       last.routes === routes && last.sharedHosts === sharedHosts
     ) ?? this.#ofIngresses.keep(
       { routes, sharedHosts },
-      routes.filter(({ host, origin }) => origin.kind !== NAMESPACE || !sharedHosts.has(host)),
+      routes.flatMap((route) => {
+        const taken = route.origin.kind === NAMESPACE ? sharedHosts.get(route.host) : undefined;
+        return taken === undefined ? [route] : this.#elsewhere(route, taken);
+      }),
     );
+  }
+
+  /** The reply on the socket where no Gateway has its host; the very same object as before. */
+  #elsewhere(reply: Route, taken: ReadonlySet<SharedSocket>): readonly Route[] {
+    const [socket, ...others] = SHARED_SOCKETS.filter((each) => !taken.has(each));
+    if (socket === undefined || others.length > 0) return [];
+    const known = this.#replies.get(reply)?.find(({ listeners }) => listeners?.[0] === socket);
+    if (known !== undefined) return [known];
+    const on: Route = { ...reply, listeners: [socket] };
+    this.#replies.set(reply, [...this.#replies.get(reply) ?? [], on]);
+    return [on];
   }
 }
 
@@ -97,7 +118,7 @@ const NAMESPACE = "Namespace";
 
 interface IngressRoutes {
   readonly routes: readonly Route[];
-  readonly sharedHosts: ReadonlySet<string>;
+  readonly sharedHosts: SharedHostSockets;
 }
 
 interface UsedCertificates {

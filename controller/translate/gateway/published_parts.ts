@@ -7,6 +7,7 @@ import type { Snapshot } from "../../../shared/snapshot/types.ts";
 import { sharedSocketOf } from "../../../shared/snapshot/listener_id.ts";
 import { upstreamsOf } from "../../../shared/snapshot/forward_action.ts";
 import type { GatewayParts } from "./gateway_translation.ts";
+import { hostSockets } from "./sharing/host_guards.ts";
 import { serviceOf } from "../model/backend_ref.ts";
 import type { ServiceUpstreams } from "./objects/backend_ref.ts";
 
@@ -35,9 +36,6 @@ export function publishedParts(
       certificates.filter(({ id }) => shared.has(id))
         .flatMap(({ id, plain = [] }) => plain.map((host) => [host, id] as const)),
     ),
-    sharedHosts: new Set(
-      own.filter(({ listeners = [] }) => listeners.some((id) => sharedSocketOf(id) !== null))
-        .map(({ host }) => host),
-    ),
+    sharedHosts: hostSockets(own),
   };
 }

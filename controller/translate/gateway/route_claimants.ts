@@ -19,7 +19,6 @@ import { ANY_HOST } from "../model/host.ts";
 import type { NamespaceBounds } from "../bounds/namespace_bounds.ts";
 import { attach, type NamespaceLabels } from "./attachment.ts";
 import type { ConfiguredGateway } from "./gateway_parameters.ts";
-import type { Hostname } from "./objects/hostname.ts";
 import type { HttpRouteModel } from "./objects/http_route.ts";
 import { HTTP_ROUTE, type ListenerModel } from "./objects/listener.ts";
 import { type RouteNamespaces, shareableListeners } from "./shared_listeners.ts";
@@ -66,14 +65,19 @@ export class RouteClaimants {
     }
     const attached = new Map<ListenerModel, Set<string>>();
     const room = new ClaimRoom(bounds, published);
-    const lapsed: LapsedRoute[] = [];
+    const missing: LapsedRoute[] = [];
     const next = routes.flatMap((route) => {
       const named = hostsOf(route, shared, namespaces, attached);
       const hosts = named.filter((host) => room.take(route.identity.ref.namespace, host));
-      const hostnames = lapsedNames(route, hosts, elsewhere);
-      if (hostnames.length > 0) lapsed.push({ route, hostnames });
+      const hostnames = lapsedNames(route, named, elsewhere);
+      if (hostnames.length > 0) missing.push({ route, hostnames });
       return hosts.length === 0 ? [] : this.#claimant(route, hosts);
     });
+    // Within the same bounds, behind all that routes have on listeners.
+    const lapsed = missing.map(({ route, hostnames }): LapsedRoute => ({
+      route,
+      hostnames: hostnames.filter((host) => room.take(route.identity.ref.namespace, host)),
+    }));
     if (!isSameList(this.#last, next)) this.#last = next;
     return { claimants: this.#last, namespaces: attached, isCrowded: room.isFull, lapsed };
   }
@@ -87,19 +91,17 @@ export class RouteClaimants {
   }
 }
 
-/** Hostnames of which a route has nothing on a shared listener, unless it is meant for elsewhere. */
+/** Hostnames that a route has on no shared listener, unless it is meant for elsewhere. */
 function lapsedNames(
-  { parents, hostnames, hasNoHost, object }: HttpRouteModel,
+  { parents, hostnames, object }: HttpRouteModel,
   hosts: readonly string[],
   elsewhere: ReadonlySet<string>,
-): readonly Hostname[] {
-  if (hasNoHost || isDying(object)) return [];
+): readonly string[] {
+  if (isDying(object)) return [];
   const isElsewhere = parents.every((parent) =>
     parent.kind !== GATEWAYS.kind || elsewhere.has(keyOf(parent))
   );
-  if (isElsewhere) return [];
-  if (hostnames.length === 0) return hosts.length === 0 ? [null] : [];
-  return hostnames.filter((hostname) => !hosts.includes(hostname));
+  return isElsewhere ? [] : hostnames.filter((hostname) => !hosts.includes(hostname));
 }
 
 /** What each namespace may name. */

@@ -49,7 +49,7 @@ export function shareListeners(
   );
   const served = new Set(published.map(({ id }) => id));
   const rankOf = ({ gateway, listener }: Claim, group: readonly Claim[]): number => {
-    const owner = entitled(listener.hostname, group, ownership);
+    const owner = entitled(listener.hostname, group, { ownership, namespaces });
     if (owner === gateway.identity.ref.namespace) return 0;
     if (owner !== undefined && namespaces.get(listener)?.has(owner)) return 1;
     return served.has(idOf(gateway, listener)) ? 2 : REASONS.length;
@@ -112,15 +112,16 @@ export function shareableListeners(gateway: ConfiguredGateway): readonly Listene
 function entitled(
   hostname: string | null,
   group: readonly Claim[],
-  { owners }: Ownership,
+  { ownership, namespaces }: Pick<ListenerFacts, "ownership" | "namespaces">,
 ): string | undefined {
-  const owner = hostname === null ? undefined : owners.get(hostname);
+  const owner = hostname === null ? undefined : ownership.owners.get(hostname);
   if (owner === undefined) return undefined;
   const { namespace, because, since } = owner;
   if (!hostname!.startsWith("*.") || because === "assigned") return namespace;
   const ownedFrom = since === null ? Infinity : Date.parse(since);
-  const isFirst = group.every(({ gateway: { identity: { ref, createdAt } } }) =>
-    ref.namespace === namespace || createdAt > ownedFrom
+  const isFirst = group.every(({ gateway: { identity: { ref, createdAt } }, listener }) =>
+    // Of one without routes nothing is taken away.
+    ref.namespace === namespace || createdAt > ownedFrom || !namespaces.has(listener)
   );
   return isFirst ? namespace : undefined;
 }

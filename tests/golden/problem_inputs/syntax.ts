@@ -38,6 +38,7 @@ export const SYNTAX: readonly BrokenInput[] = [
   ofIngress("text after a quoted value", "host: app.example.com", 'host: "app".example.com'),
   ofIngress("a backslash in double quotes", "path: /", 'path: "/\\d+"'),
   ofIngress("a list that does not end", "host: app.example.com", "host: [app.example.com"),
+  ofIngress("a list of maps that begins with a bracket and does not end", "rules:", "rules: ["),
   ofText(
     "a map that does not end",
     INGRESS.slice(0, INGRESS.indexOf("            backend")) +

@@ -12,6 +12,7 @@ import {
   ALL_SHARING,
   gatewayOf,
   SHARED_SOCKETS,
+  type SharedHostSockets,
   type SharedSocket,
   sharedSocketOf,
 } from "../../../../shared/snapshot/listener_id.ts";
@@ -39,8 +40,8 @@ export interface GuardInputs {
 
 export interface GuardedRoutes {
   readonly routes: readonly Route[];
-  /** That Gateways have on shared addresses, whether or not there are routes for them. */
-  readonly hosts: ReadonlySet<string>;
+  /** What Gateways have on shared addresses, whether or not there are routes for it. */
+  readonly hosts: SharedHostSockets;
 }
 
 /** What a host has on one shared port. */
@@ -74,15 +75,30 @@ export class HostGuards {
       return known !== undefined && isAlike(known, guard) ? known : guard;
     });
     this.#known = new Map(guards.map((guard) => [guard.id, guard]));
-    const shared = routes.filter(({ listeners = [] }) => listeners.some(isShared));
     return {
       routes: guards.length === 0
         ? routes
         // Behind the routes of its host.
         : [...routes, ...guards].sort((a, b) => compareHosts(a.host, b.host)),
-      hosts: new Set([...shared, ...guards].map(({ host }) => host)),
+      hosts: hostSockets([...routes, ...guards]),
     };
   }
+}
+
+/** Of routes that listeners have. */
+export function hostSockets(routes: readonly Route[]): SharedHostSockets {
+  const sockets = new Map<string, Set<SharedSocket>>();
+  for (const { host, listeners = [] } of routes) {
+    for (const id of listeners) {
+      const socket = sharedSocketOf(id);
+      // What is for all listeners is none's.
+      if (socket === null || id === ALL_SHARING[socket]) continue;
+      const known = sockets.get(host);
+      if (known === undefined) sockets.set(host, new Set([socket]));
+      else known.add(socket);
+    }
+  }
+  return sockets;
 }
 
 function isShared(listener: string): boolean {
@@ -175,7 +191,10 @@ function ownerGuards(
   if (ownership.mode === "shared") return [];
   const owners = new Map<string, string>();
   if (hasListeners) {
-    for (const [host, { namespace }] of ownership.assigned) owners.set(host, namespace);
+    // The reply for an assigned name comes before all that is broader; that for a wildcard takes one label.
+    for (const [host, { namespace }] of ownership.assigned) {
+      if (host.startsWith("*.")) owners.set(host, namespace);
+    }
   }
   for (const { identity: { ref }, hosts } of claimants) {
     for (const { host } of hosts) {

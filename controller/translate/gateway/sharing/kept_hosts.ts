@@ -10,20 +10,17 @@ import { isSameList } from "../../../base/memo.ts";
 import type { HostClaims } from "../../hosts/host_claims.ts";
 import type { HostClaimant } from "../../hosts/host_owner.ts";
 import type { HttpRouteModel } from "../objects/http_route.ts";
-import { broaderPatterns, type Hostname } from "../objects/hostname.ts";
 
 /** An HTTPRoute, with those of its hostnames that it has on no shared listener. */
 export interface LapsedRoute {
   readonly route: HttpRouteModel;
-  /** Null for any host. */
-  readonly hostnames: readonly Hostname[];
+  readonly hostnames: readonly string[];
 }
 
 type MakeClaimant = (route: HttpRouteModel, hosts: readonly string[]) => HostClaimant;
 
 export class KeptHosts {
   readonly #known = new WeakMap<HttpRouteModel, HostClaimant>();
-  readonly #byNamespace = new WeakMap<HostClaims, ReadonlyMap<string, readonly string[]>>();
   #last: readonly HostClaimant[] = [];
 
   /** @param make Makes the claimant of a route. */
@@ -32,15 +29,10 @@ export class KeptHosts {
     claims: HostClaims | null,
     make: MakeClaimant,
   ): readonly HostClaimant[] {
-    const next: HostClaimant[] = [];
-    if (claims !== null && claims.size > 0) {
-      const byNamespace = Map.groupBy(lapsed, ({ route }) => route.identity.ref.namespace);
-      for (const [namespace, own] of byNamespace) {
-        for (const [route, hosts] of keptHosts(own, this.#claimedBy(namespace, claims))) {
-          next.push(this.#claimant(route, hosts, make));
-        }
-      }
-    }
+    const next = claims === null || claims.size === 0 ? [] : lapsed.flatMap((each) => {
+      const hosts = claimedHosts(each, claims);
+      return hosts.length === 0 ? [] : this.#claimant(each.route, hosts, make);
+    });
     if (!isSameList(this.#last, next)) this.#last = next;
     return this.#last;
   }
@@ -52,55 +44,12 @@ export class KeptHosts {
     this.#known.set(route, claimant);
     return claimant;
   }
-
-  #claimedBy(namespace: string, claims: HostClaims): readonly string[] {
-    let known = this.#byNamespace.get(claims);
-    if (known === undefined) {
-      const hosts = new Map<string, string[]>();
-      for (const [host, list] of claims) {
-        for (const one of list) {
-          const own = hosts.get(one.namespace);
-          if (own === undefined) hosts.set(one.namespace, [host]);
-          else own.push(host);
-        }
-      }
-      this.#byNamespace.set(claims, known = hosts);
-    }
-    return known.get(namespace) ?? [];
-  }
 }
 
-/**
- * By route. @param claimed By the namespace of the routes. A wildcard or a route for any host keeps what listeners
- * had of it.
- */
-function keptHosts(
-  lapsed: readonly LapsedRoute[],
-  claimed: readonly string[],
-): ReadonlyMap<HttpRouteModel, readonly string[]> {
-  const kept = new Map<HttpRouteModel, string[]>();
-  if (claimed.length === 0) return kept;
-  const names = new Map<Hostname, HttpRouteModel>();
-  for (const { route, hostnames } of lapsed) {
-    for (const hostname of hostnames) if (!names.has(hostname)) names.set(hostname, route);
-  }
-  for (const host of claimed) {
-    const route = routeOf(host, names);
-    if (route === undefined) continue;
-    const hosts = kept.get(route);
-    if (hosts === undefined) kept.set(route, [host]);
-    else hosts.push(host);
-  }
-  return kept;
-}
-
-function routeOf(
-  host: string,
-  names: ReadonlyMap<Hostname, HttpRouteModel>,
-): HttpRouteModel | undefined {
-  for (const pattern of [host, ...broaderPatterns(host)]) {
-    const route = names.get(pattern);
-    if (route !== undefined) return route;
-  }
-  return names.get(null);
+/** Those that the namespace of the route has claimed. */
+function claimedHosts({ route, hostnames }: LapsedRoute, claims: HostClaims): readonly string[] {
+  const { namespace } = route.identity.ref;
+  return hostnames.filter((hostname) =>
+    claims.get(hostname)?.some((one) => one.namespace === namespace) === true
+  );
 }

@@ -9,6 +9,7 @@ import {
   winner,
 } from "../../../../tests/support/shared_address_scene.ts";
 import type { Resources } from "../../../kube/resources.ts";
+import { DEFAULT_NAMESPACE_BOUNDS } from "../../bounds/namespace_bounds.ts";
 
 const SHOP = route("shop", "shop", 1, ["shop.test"], ["infra/web"]);
 const EVIL = {
@@ -61,15 +62,41 @@ for (const [what, change] of MISTAKES) {
   });
 }
 
-Deno.test("an HTTPRoute without hostnames keeps the name of a listener while that is gone", () => {
-  const scene = new Scene();
-  const httpRoutes = [route("shop", "any", 1, [], ["infra/web"])];
-  const gateways = [gateway("infra", "web", 0, "shop.test")];
-  scene.apply({ gateways, httpRoutes });
-  const ingresses = [ingress("evil", "evil", 0, "shop.test")];
-  assert.equal(winner(scene.apply({ httpRoutes, ingresses }).snapshot, "shop.test"), null);
-  const back = scene.apply({ gateways, httpRoutes, ingresses });
-  assert.equal(winner(back.snapshot, "shop.test"), "HTTPRoute shop/any");
+Deno.test("an HTTPRoute for any host, or for a wildcard, keeps no host that it does not name", () => {
+  for (const hostnames of [[], ["*.test"]]) {
+    const scene = new Scene();
+    const gateways = [gateway("infra", "web", 0, null)];
+    const httpRoutes = [route("evil", "wide", 1, hostnames, ["infra/web"])];
+    scene.apply({ gateways, httpRoutes, ingresses: [ingress("evil", "old", 0, "shop.test")] });
+    const ingresses = [ingress("shop", "new", 9, "shop.test")];
+    for (const change of [{ gateways, httpRoutes }, { httpRoutes }]) {
+      const { snapshot } = scene.apply({ ...change, ingresses });
+      assert.equal(winner(snapshot, "shop.test"), "Ingress shop/new");
+    }
+  }
+});
+
+Deno.test("a namespace keeps no more hosts than it may name", () => {
+  const bounds = { namespaceBounds: { ...DEFAULT_NAMESPACE_BOUNDS, routes: 4 } };
+  const scene = new Scene(bounds);
+  const hosts = (from: number) => Array.from({ length: 4 }, (_, i) => `h${from + i}.test`);
+  const routeOf = (name: string, from: number, parent: string) =>
+    route("evil", name, from, hosts(from), [parent]);
+  scene.apply({ gateways: [GOOD], httpRoutes: [routeOf("a", 0, "infra/web")] });
+  const { claims } = scene.apply({
+    gateways: [GOOD],
+    httpRoutes: [routeOf("a", 0, "infra/gone"), routeOf("b", 4, "infra/web")],
+  });
+  assert.ok(claims!.size <= 8, `${claims!.size} claims`);
+  const { claims: after } = scene.apply({
+    gateways: [GOOD],
+    httpRoutes: [
+      routeOf("a", 0, "infra/gone"),
+      routeOf("b", 4, "infra/gone"),
+      routeOf("c", 8, "infra/web"),
+    ],
+  });
+  assert.ok(after!.size <= 8, `${after!.size} claims`);
 });
 
 Deno.test("a host is free once its HTTPRoute names it no more, or is on an address of its own", () => {
