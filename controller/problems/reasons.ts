@@ -407,7 +407,7 @@ const SECTIONS: readonly (readonly [title: string, rows: readonly Row[]])[] = [
       "ClaimsTooLarge",
       WORKLOAD,
       ERROR,
-      "host claims do not fit into `pingress-claims`; the previous record stays",
+      "host claims do not fit into `pingress-claims`; the newest of the largest namespaces are left out",
     ],
     [
       "KeysTooLarge",
