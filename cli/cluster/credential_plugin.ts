@@ -4,7 +4,6 @@
  *
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins
  */
-import { join } from "node:path";
 import { asList, asObject, asText, fieldOf } from "../../controller/base/json.ts";
 import type { ExecEntry } from "../../controller/kube/credential_source.ts";
 import type { GivenCredential } from "../../controller/kube/credentials.ts";
@@ -59,7 +58,7 @@ export type CredentialReading =
 
 /** @param readFile Gives the bytes of a file, here of a CA. May throw. */
 export function pluginOf(
-  { value, cluster, folder }: ExecEntry,
+  { value, cluster }: ExecEntry,
   readFile: (path: string) => Uint8Array,
 ): PluginReading {
   const command = asText(fieldOf(value, "command"));
@@ -94,27 +93,21 @@ export function pluginOf(
   return {
     ok: true,
     plugin: {
-      // As kubectl reads it: what has a separator, and is not absolute, begins in the kubeconfig's folder.
-      command: /^[^/\\]+$/.test(command) || isAbsolute(command) ? command : join(folder, command),
+      command,
       args: args as string[],
       env: Object.fromEntries(variables),
       apiVersion,
       interactiveMode,
       installHint: asText(fieldOf(value, "installHint")),
       cluster: fieldOf(value, "provideClusterInfo") === true
-        ? clusterInfo(cluster, folder, readFile)
+        ? clusterInfo(cluster, readFile)
         : null,
     },
   };
 }
 
-function isAbsolute(path: string): boolean {
-  return path.startsWith("/") || /^[A-Za-z]:[/\\]|^\\\\/.test(path);
-}
-
 function clusterInfo(
   cluster: unknown,
-  folder: string,
   readFile: (path: string) => Uint8Array,
 ): Readonly<Record<string, unknown>> {
   const taken = [
@@ -128,8 +121,7 @@ function clusterInfo(
   const info = Object.fromEntries(taken.map((name) => [name, fieldOf(cluster, name)]));
   const file = asText(fieldOf(cluster, "certificate-authority"));
   if (file !== null && info["certificate-authority-data"] === undefined) {
-    const path = isAbsolute(file) ? file : join(folder, file);
-    info["certificate-authority-data"] = readFile(path).toBase64();
+    info["certificate-authority-data"] = readFile(file).toBase64();
   }
   const config = (asList(fieldOf(cluster, "extensions")) ?? [])
     .find((each) => fieldOf(each, "name") === EXTENSION);

@@ -1,7 +1,6 @@
 /** Credential plugins of kubeconfigs: what is read of an entry, what a program is told, and what it may print. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import type { ExecEntry } from "../../controller/kube/credential_source.ts";
 import {
   type CredentialPlugin,
   execInfo,
@@ -19,14 +18,13 @@ const NOW = Date.parse("2026-11-26T12:00:00Z");
 
 const CLUSTER = {
   server: "https://10.0.0.1",
-  "certificate-authority": "ca.crt",
+  "certificate-authority": "/home/me/.kube/ca.crt",
   "tls-server-name": "kubernetes",
   extensions: [{ name: "client.authentication.k8s.io/exec", extension: { audience: "a" } }],
 };
 
-function read(value: unknown, more: Partial<ExecEntry> = {}) {
-  const entry = { value, cluster: CLUSTER, folder: "/home/me/.kube", ...more };
-  return pluginOf(entry, (path) => new TextEncoder().encode(path));
+function read(value: unknown) {
+  return pluginOf({ value, cluster: CLUSTER }, (path) => new TextEncoder().encode(path));
 }
 
 function plugin(value: Readonly<Record<string, unknown>> = {}): CredentialPlugin {
@@ -75,12 +73,6 @@ Deno.test("an entry of EKS and one of GKE are read as kubectl reads them", () =>
     },
   });
   assert.deepEqual(JSON.parse(execInfo(plugin(), true)).spec, { interactive: true });
-});
-
-Deno.test("a command with a separator begins in the folder of the kubeconfig", () => {
-  assert.equal(plugin({ command: "./bin/login" }).command, "/home/me/.kube/bin/login");
-  assert.equal(plugin({ command: "/opt/login" }).command, "/opt/login");
-  assert.equal(plugin({ command: "login" }).command, "login");
 });
 
 Deno.test("an entry that cannot be used is one sentence with its remedy", () => {

@@ -5,7 +5,7 @@
  * Reads no credential, and loads none of what does: the first thread asks only this, and the package
  * that `credentials.ts` needs takes 70 MiB in each thread that loads it.
  */
-import { delimiter, dirname, resolve } from "node:path";
+import { delimiter } from "node:path";
 import { readKubeconfig } from "./kubeconfig/kubeconfig.ts";
 
 export type CredentialSource =
@@ -41,13 +41,11 @@ export interface Reach {
   readonly exec: ExecEntry | null;
 }
 
-/** A user's entry `exec`, unchecked, and what such a program may have to know. */
+/** A user's entry `exec`, unchecked, and what such a program may have to know; paths in both are absolute. */
 export interface ExecEntry {
   readonly value: unknown;
   /** The entry `cluster` of the same context. */
   readonly cluster: unknown;
-  /** Paths in both are relative to this folder. */
-  readonly folder: string;
 }
 
 const DEFAULT_NAMESPACE = "default";
@@ -101,10 +99,7 @@ function reachOfKubeconfig(files: readonly string[], wanted: string | null): Rea
     files: [...files, ...named.map((path) => path!)],
     context: name ?? null,
     namespace: context?.namespace || DEFAULT_NAMESPACE,
-    // As kubectl does: what stands in the file itself goes before what a program gives.
-    exec: user?.exec == null || user.token || user.tokenFile || user.username
-      ? null
-      : { value: user.exec, cluster, folder: dirname(resolve(files[0])) },
+    exec: user?.exec == null ? null : { value: user.exec, cluster },
   };
 }
 

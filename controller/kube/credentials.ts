@@ -204,7 +204,6 @@ function readConfig(source: CredentialSource): KubeConfig {
     config.loadFromString(JSON.stringify(kubeconfig));
     if (source.context !== null) config.setCurrentContext(source.context);
     useTokenFile(config, kubeconfig);
-    withoutUnusedExec(config);
     return config;
   }
   config.loadFromClusterAndUser(
@@ -241,15 +240,6 @@ function useTokenFile(config: KubeConfig, { users }: Kubeconfig): void {
       authProvider: { name: TOKEN_FILE, config: { tokenFile } },
     };
   });
-}
-
-/** As kubectl does: what stands in the file itself goes before what a program gives. */
-function withoutUnusedExec(config: KubeConfig): void {
-  config.users = config.users.map((user) =>
-    user.token || user.username || user.authProvider?.name === TOKEN_FILE
-      ? { ...user, exec: undefined }
-      : user
-  );
 }
 
 /** In place of the user's entry `exec`, which the package would run itself. */

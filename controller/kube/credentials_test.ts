@@ -91,6 +91,47 @@ users:
   });
 });
 
+Deno.test("a command with a separator, and a CA, begin in the folder of their kubeconfig", async () => {
+  const cluster = CLUSTERS.replace(
+    "insecure-skip-tls-verify: true",
+    "certificate-authority: ca.crt",
+  );
+  const execOf = (folder: string) =>
+    reachOf({
+      ...{ kind: "kubeconfig", file: join(folder, "a/config"), context: null },
+      others: [join(folder, "b/config")],
+    })?.exec;
+  for (
+    const [command, expected] of [
+      ["./bin/login", "b/bin/login"],
+      ["/opt/login", "/opt/login"],
+      ["login", "login"],
+    ]
+  ) {
+    const user = `users: [{ name: u, user: { exec: { command: ${command} } } }]`;
+    await withFiles({ "a/config": cluster, "b/config": user }, (folder) => {
+      const exec = execOf(folder);
+      const path = expected.startsWith("b/") ? join(folder, expected) : expected;
+      assert.deepEqual(exec?.value, { command: path });
+      assert.equal(
+        (exec?.cluster as Record<string, unknown>)["certificate-authority"],
+        join(folder, "a/ca.crt"),
+      );
+    });
+  }
+});
+
+Deno.test("credentials in the kubeconfig itself go before those that a program gives", async () => {
+  for (const own of ["token: t", "tokenFile: token", "username: u, password: p"]) {
+    const user = `users: [{ name: u, user: { ${own}, exec: { command: login } } }]`;
+    await withFiles({ config: `${CLUSTERS}${user}`, token: "t" }, (folder) => {
+      const source = { kind: "kubeconfig", file: join(folder, "config"), context: null } as const;
+      assert.equal(reachOf(source)?.exec, null);
+      assert.ok(loadCredentials(source).ok);
+    });
+  }
+});
+
 Deno.test("of several files, the one that is no kubeconfig is named", async () => {
   await withFiles({ a: CLUSTERS, b: `users: [${TOKEN}` }, (folder) => {
     const source = { kind: "kubeconfig", file: join(folder, "a"), others: [join(folder, "b")] };

@@ -2,7 +2,7 @@
  * A kubeconfig. In: its file, or several that are one, as KUBECONFIG names them. Out: its fields, or an error
  * that says what is wrong and cites nothing of it.
  */
-import { dirname, isAbsolute, resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { readGuardedYaml } from "../../../shared/yaml/guarded_yaml.ts";
 
 /** The fields that are read here; https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/ */
@@ -22,8 +22,6 @@ export interface Kubeconfig {
       readonly "client-certificate"?: string;
       readonly "client-key"?: string;
       readonly tokenFile?: string;
-      readonly token?: string;
-      readonly username?: string;
       readonly exec?: unknown;
     }
   >[];
@@ -33,7 +31,8 @@ type Named<K extends string, T> = { readonly name: string } & { readonly [key in
 
 /**
  * As kubectl merges them: the first file that names something decides about it, and of several files, those that
- * are not there count for nothing. Paths are absolute, each from the folder of its file.
+ * are not there count for nothing. Paths are absolute, each from the folder of its file. A user has an entry
+ * `exec` only where it counts: credentials in the file itself go before those that a program gives.
  * https://kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig/#merging-kubeconfig-files
  *
  * Throws where a file cannot be read, or is no kubeconfig.
@@ -98,8 +97,9 @@ function withPaths<T extends Entries>(
     }
     const exec = settings.exec as Settings | null | undefined;
     const command = exec?.command;
+    if (settings.token || settings.tokenFile || settings.username) delete settings.exec;
     // One without a slash is looked up in PATH.
-    if (typeof command === "string" && /[/\\]/.test(command) && !isAbsolute(command)) {
+    else if (typeof command === "string" && /[/\\]/.test(command)) {
       settings.exec = { ...exec, command: resolve(folder, command) };
     }
     return { ...entry, [field]: settings };
