@@ -5,7 +5,7 @@
  */
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { CallReport } from "./kube/client.ts";
-import type { MetricSpec } from "../shared/metric_spec.ts";
+import { type MetricSpec, PROCESS_METRICS } from "../shared/metric_spec.ts";
 import type { Problem } from "../shared/problem.ts";
 import { VERSION } from "../shared/version.ts";
 
@@ -170,23 +170,7 @@ export const CONTROLLER_METRICS = {
     help: "Always 1; the label is the running version.",
     labels: { version: "Version of Pingress" },
   },
-  pingress_build_info: {
-    type: "gauge",
-    help: "Always 1; the labels are the running versions.",
-    labels: { version: "Version of Pingress", deno: "Version of Deno" },
-  },
-  process_start_time_seconds: {
-    type: "gauge",
-    help: "Start time of the process, in seconds since the Unix epoch.",
-  },
-  process_cpu_seconds_total: {
-    type: "counter",
-    help: "CPU time of the process.",
-  },
-  process_resident_memory_bytes: {
-    type: "gauge",
-    help: "Resident memory of the process.",
-  },
+  ...PROCESS_METRICS,
 } as const satisfies Record<string, MetricSpec>;
 
 export type MetricName = keyof typeof CONTROLLER_METRICS;

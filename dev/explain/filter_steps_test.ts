@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { REQUEST_ORDER } from "../../proxy/filters/registry.ts";
+import { REQUEST_ORDER } from "../../proxy/filters/filter_order.ts";
 import { explained } from "../../tests/support/explained.ts";
 import { FILTER_ORDER } from "./filter_steps.ts";
 

@@ -1,9 +1,6 @@
 /**
  * The kinds of filters. In: what a snapshot says of a route's filters. Out: its chain. A kind is one
- * line in `MAKERS`, and its place in the two orders.
- *
- * The orders are fixed here, not in configuration: which filter comes first decides what others see,
- * and users of ingress-nginx expect the order of nginx's phases.
+ * line in `MAKERS`, and its place in the two orders (`filter_order.ts`).
  */
 import type { FilterSpec } from "../../shared/snapshot/types.ts";
 import type { RequestHead } from "../http/message.ts";
@@ -12,7 +9,8 @@ import type { AccessServices } from "./access/services.ts";
 import { blockedClients, type BlockedClientsServices } from "./blocked_clients.ts";
 import { deadline, type DeadlineServices } from "./deadline.ts";
 import type { Filter } from "./filter.ts";
-import type { FilterName, Kind, OwnKind } from "./filter_name.ts";
+import type { Kind, OwnKind } from "./filter_name.ts";
+import { HTTPS_REDIRECT, REQUEST_ORDER, RESPONSE_ORDER } from "./filter_order.ts";
 import { FilterChain, type NamedFilter } from "./filter_chain.ts";
 import { grpcWeb, isGrpcWeb } from "./grpc_web.ts";
 import { requestHeaders, responseHeaders } from "./header_change.ts";
@@ -50,55 +48,6 @@ export const MAKERS: FilterMakers = {
   "rewrite": rewrite,
   "www-redirect": wwwRedirect,
 };
-
-/** What the order also knows: the redirect to HTTPS, which is no filter of a route. */
-const HTTPS_REDIRECT = "https-redirect";
-
-/** Filters of one kind keep the order of the snapshot: those of the route, then the backend's. */
-export const REQUEST_ORDER = inOrder<FilterName>({
-  "received-path": true,
-  // Checks of other filters take their time too.
-  "deadline": true,
-  // Of all hosts, so that no setting of a route comes before.
-  "blocked-clients": true,
-  // nginx responds with `return` before it checks who sends the request, and how.
-  "www-redirect": true,
-  "redirect": true,
-  "request-redirect": true,
-  "rewrite": true,
-  [HTTPS_REDIRECT]: true,
-  "access": true,
-  "max-forwards": true,
-  "request-host": true,
-  "nginx-forwarded-headers": true,
-  "request-headers": true,
-  "response-headers": true,
-  "hsts": true,
-  "grpc-web": true,
-});
-
-const RESPONSE_ORDER = inOrder<Kind | OwnKind>({
-  "grpc-web": true,
-  "request-headers": true,
-  "response-headers": true,
-  "hsts": true,
-  "nginx-forwarded-headers": true,
-  "request-host": true,
-  "max-forwards": true,
-  "access": true,
-  "rewrite": true,
-  "request-redirect": true,
-  "redirect": true,
-  "blocked-clients": true,
-  "received-path": true,
-  "www-redirect": true,
-  "deadline": true,
-});
-
-/** Names in the order in which they are written; one that is left out is an error of types. */
-function inOrder<K extends string>(places: Readonly<Record<K, true>>): readonly string[] {
-  return Object.keys(places);
-}
 
 interface Made extends NamedFilter {
   readonly kind: Kind | OwnKind;

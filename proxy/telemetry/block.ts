@@ -11,6 +11,7 @@
  */
 import { ERROR_KINDS, type ErrorCode } from "../../shared/error_kinds.ts";
 import type { FilterName } from "../filters/filter_name.ts";
+import { REQUEST_ORDER } from "../filters/filter_order.ts";
 import type { EndReason } from "../http2/abuse.ts";
 import type { Failing } from "../upstream/outlier_detection.ts";
 import type { PendingOutcome } from "../upstream/pending_requests.ts";
@@ -109,28 +110,6 @@ export const HOLD_TOTALS = {
 
 export const ERROR_CODES = Object.keys(ERROR_KINDS) as ErrorCode[];
 
-/** Filters that may reply to a request in place of its backend. */
-export const FILTER_NAMES = Object.keys(
-  {
-    "received-path": true,
-    "deadline": true,
-    "blocked-clients": true,
-    "www-redirect": true,
-    "redirect": true,
-    "request-redirect": true,
-    "rewrite": true,
-    "https-redirect": true,
-    "access": true,
-    "max-forwards": true,
-    "request-host": true,
-    "nginx-forwarded-headers": true,
-    "request-headers": true,
-    "response-headers": true,
-    "hsts": true,
-    "grpc-web": true,
-  } satisfies Readonly<Record<FilterName, true>>,
-) as FilterName[];
-
 /** What a worker says of itself. Its own, so never summed over workers. */
 export const WORKER_STATES = ["cpuSeconds", "heapBytes", "delaySeconds"] as const;
 export type WorkerState = typeof WORKER_STATES[number];
@@ -141,7 +120,7 @@ export const STATUS_CLASSES = ["none", "1xx", "2xx", "3xx", "4xx", "5xx"] as con
 /** Behind the totals stand errors, replies of filters by class of status, and the worker's states. */
 const FIRST_ERROR = TOTALS.length;
 const FIRST_REPLY = FIRST_ERROR + ERROR_CODES.length;
-const FIRST_STATE = FIRST_REPLY + FILTER_NAMES.length * STATUS_CLASSES.length;
+const FIRST_STATE = FIRST_REPLY + REQUEST_ORDER.length * STATUS_CLASSES.length;
 const TOTALS_CELLS = FIRST_STATE + WORKER_STATES.length;
 
 const PLACE_OF_TOTAL = Object.fromEntries(TOTALS.map((name, index) => [name, index])) as Record<
@@ -150,7 +129,7 @@ const PLACE_OF_TOTAL = Object.fromEntries(TOTALS.map((name, index) => [name, ind
 >;
 const PLACE_OF_ERROR = new Map(ERROR_CODES.map((code, index) => [code, FIRST_ERROR + index]));
 const FIRST_REPLY_OF = new Map(
-  FILTER_NAMES.map((name, index) => [name, FIRST_REPLY + index * STATUS_CLASSES.length]),
+  REQUEST_ORDER.map((name, index) => [name, FIRST_REPLY + index * STATUS_CLASSES.length]),
 );
 
 export function placeOf(total: Total): number {

@@ -3,7 +3,7 @@
  * `/metrics` and `docs/metrics.md` are made, so that no one is exposed without a row there.
  */
 
-import type { MetricSpec } from "../../shared/metric_spec.ts";
+import { type MetricSpec, PROCESS_METRICS } from "../../shared/metric_spec.ts";
 
 /** Of everything that is counted by host or by route. */
 const SERIES = {
@@ -317,23 +317,7 @@ export const METRICS = {
         "second and worker of failed requests that are not sampled",
     },
   },
-  pingress_build_info: {
-    type: "gauge",
-    help: "Always 1; the labels are the running versions.",
-    labels: { version: "Version of Pingress", deno: "Version of Deno" },
-  },
-  process_start_time_seconds: {
-    type: "gauge",
-    help: "Start time of the process, in seconds since the Unix epoch.",
-  },
-  process_cpu_seconds_total: {
-    type: "counter",
-    help: "CPU time of the process.",
-  },
-  process_resident_memory_bytes: {
-    type: "gauge",
-    help: "Resident memory of the process.",
-  },
+  ...PROCESS_METRICS,
 } as const satisfies Readonly<Record<string, MetricSpec>>;
 
 export type MetricName = keyof typeof METRICS;

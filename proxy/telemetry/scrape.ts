@@ -7,7 +7,6 @@ import { type ScrapedStream, UPDATE_KINDS, UPDATE_RESULTS } from "../config/stre
 import {
   EJECTION_TOTALS,
   ERROR_CODES,
-  FILTER_NAMES,
   HOLD_TOTALS,
   HTTP2_END_TOTALS,
   placeOf,
@@ -19,6 +18,7 @@ import {
   type Total,
   type WorkerState,
 } from "./block.ts";
+import { REQUEST_ORDER } from "../filters/filter_order.ts";
 import type { MetricName } from "./catalogue.ts";
 import { type Labels, labelsText, metric } from "./exposition.ts";
 import {
@@ -228,7 +228,7 @@ function* trafficMetrics({ blocks, linesDropped }: Scraped): Generator<string> {
     ) +
     metric(
       "pingress_filter_replies_total",
-      FILTER_NAMES.flatMap((filter) =>
+      REQUEST_ORDER.flatMap((filter) =>
         STATUS_CLASSES
           .map((status, index) => [{ filter, status }, at(placeOfReply(filter, index))] as const)
           // Most filters reply to nobody.

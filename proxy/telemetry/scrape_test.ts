@@ -1,13 +1,6 @@
 import assert from "node:assert/strict";
-import {
-  Block,
-  cellAt,
-  FILTER_NAMES,
-  placeOf,
-  placeOfReply,
-  ROUTE_CELLS,
-  TOTALS,
-} from "./block.ts";
+import { REQUEST_ORDER } from "../filters/filter_order.ts";
+import { Block, cellAt, placeOf, placeOfReply, ROUTE_CELLS, TOTALS } from "./block.ts";
 import { METRICS } from "./catalogue.ts";
 import { RouteSeries, ServiceSeries } from "./series.ts";
 import { DEFAULT_SERIES } from "./series_options.ts";
@@ -105,7 +98,7 @@ Deno.test("everything that workers count is exposed", () => {
 });
 
 Deno.test("each filter's replies are exposed under its own name", () => {
-  for (const filter of FILTER_NAMES) {
+  for (const filter of REQUEST_ORDER) {
     const block = new Block();
     block.totals[placeOfReply(filter, 4)] = 7;
     const line = `pingress_filter_replies_total{filter="${filter}",status="4xx"} 7\n`;
