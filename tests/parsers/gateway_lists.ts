@@ -6,7 +6,6 @@ import {
   type AddressSharing,
   type GatewayObjects,
   readGateways,
-  readRoutes,
   translateGatewayApi,
 } from "../../controller/translate/gateway/gateway_translation.ts";
 import {
@@ -16,7 +15,7 @@ import {
 } from "../../controller/translate/gateway/gateway_parameters.ts";
 import { GatewayReaders } from "../../controller/translate/gateway/gateway_readers.ts";
 import { DEFAULT_GATEWAY_OPTIONS } from "../../controller/translate/gateway/gateway_translator.ts";
-import { claimantOf, RouteClaimants } from "../../controller/translate/gateway/route_claimants.ts";
+import { RouteClaimants } from "../../controller/translate/gateway/route_claimants.ts";
 import { CertificateRoom } from "../../controller/translate/gateway/certificate_bounds.ts";
 import { KeptHosts } from "../../controller/translate/gateway/sharing/kept_hosts.ts";
 import { servicePorts } from "../../controller/translate/gateway/lookups.ts";
@@ -239,7 +238,7 @@ function sharingOf(
     { ...DEFAULT_GATEWAY_OPTIONS, ...context },
     readers,
   );
-  const routes = readRoutes(given.routes, readers);
+  const routes = readers.routes(given.routes);
   const { claimants, namespaces } = new RouteClaimants().of(gateways, routes, {
     ...{ namespaces: null, published: context.published },
     bounds: { routes: Infinity, hostBytes: Infinity },
@@ -298,7 +297,7 @@ export const GATEWAY_PARSERS: readonly Parser[] = [
       "controller/translate/gateway/gateway_parameters.ts parameterReferences",
       "controller/translate/gateway/gateway_readers.ts GatewayReaders.classes",
       "controller/translate/gateway/gateway_readers.ts GatewayReaders.gateway",
-      "controller/translate/gateway/gateway_readers.ts GatewayReaders.route",
+      "controller/translate/gateway/gateway_readers.ts GatewayReaders.routes",
       "controller/translate/gateway/host_admission.ts HostAdmission.admit",
       "controller/translate/gateway/lookups.ts namespaceLabels",
       "controller/translate/gateway/lookups.ts servicePorts",
@@ -339,7 +338,8 @@ export const GATEWAY_PARSERS: readonly Parser[] = [
   listParser({
     name: "hosts that HTTPRoutes keep without a Gateway",
     functions: [
-      "controller/translate/gateway/route_claimants.ts claimantOf",
+      "controller/translate/gateway/sharing/claimant.ts ClaimantsByRoute.of",
+      "controller/translate/gateway/sharing/claimant.ts claimantOf",
       "controller/translate/hosts/host_claimants.ts KeptClaims.of",
     ],
     count: 2048,
@@ -351,9 +351,9 @@ export const GATEWAY_PARSERS: readonly Parser[] = [
           metadata: { name: "web", namespace: "one" },
           spec: { parentRefs: [{ name: "gone" }], hostnames },
         };
-        const route = new GatewayReaders().route(object)!;
+        const [route] = new GatewayReaders().routes([object]);
         return () => {
-          const kept = new KeptHosts().of([{ route, hostnames }], claims, claimantOf);
+          const kept = new KeptHosts().of([{ route, hostnames }], claims);
           if (kept[0].hosts.length !== count) throw new Error("not all hosts are kept");
           new KeptClaims().of(new Set(), claims);
         };

@@ -2,8 +2,9 @@
  * Objects of Gateway API, read. In: objects of unknown shape. Out: a model of each, read once as long as the
  * object lives.
  */
+import { compareAge } from "../../base/identity.ts";
 import { asObject } from "../../base/json.ts";
-import { ObjectCache } from "../../base/memo.ts";
+import { LastResult, ObjectCache } from "../../base/memo.ts";
 import { RouteSettingsPool } from "../model/route_settings.ts";
 import { type GatewayModel, readGateway } from "./objects/gateway.ts";
 import { type GatewayClassModel, readGatewayClasses } from "./objects/gateway_class.ts";
@@ -22,6 +23,7 @@ export class GatewayReaders {
   readonly guards = new HostGuards();
   readonly #gateways = new ObjectCache(readGateway);
   readonly #routes = new ObjectCache(readHttpRoute);
+  readonly #lastRoutes = new LastResult<readonly unknown[], readonly HttpRouteModel[]>();
 
   classes(objects: readonly unknown[]): ReadonlyMap<string, GatewayClassModel> {
     return readGatewayClasses(objects);
@@ -32,7 +34,16 @@ export class GatewayReaders {
     return object === null ? null : this.#gateways.of(object);
   }
 
-  route(value: unknown): HttpRouteModel | null {
+  /** The oldest first; the very same list as before for the same objects, of which several stages ask. */
+  routes(objects: readonly unknown[]): readonly HttpRouteModel[] {
+    return this.#lastRoutes.recall((last) => last === objects) ?? this.#lastRoutes.keep(
+      objects,
+      objects.flatMap((object) => this.#route(object) ?? [])
+        .sort((a, b) => compareAge(a.identity, b.identity)),
+    );
+  }
+
+  #route(value: unknown): HttpRouteModel | null {
     const object = asObject(value);
     return object === null ? null : this.#routes.of(object);
   }

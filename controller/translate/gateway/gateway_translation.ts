@@ -49,7 +49,6 @@ import {
 } from "./gateway_parameters.ts";
 import type { GatewayReaders } from "./gateway_readers.ts";
 import { HostAdmission } from "./host_admission.ts";
-import type { HttpRouteModel } from "./objects/http_route.ts";
 import type { ListenerModel } from "./objects/listener.ts";
 import { type ListenerSetStatus, listenerSetStatuses } from "./objects/listener_set.ts";
 import { ReferenceGrants } from "./objects/reference_grant.ts";
@@ -153,15 +152,6 @@ export function readGateways(
   return { classes: parameters.classes, gateways: withinBounds(gateways) };
 }
 
-/** The oldest first. */
-export function readRoutes(
-  objects: GatewayObjects["routes"],
-  readers: GatewayReaders,
-): readonly HttpRouteModel[] {
-  return objects.flatMap((object) => readers.route(object) ?? [])
-    .sort((a, b) => compareAge(a.identity, b.identity));
-}
-
 export function translateGatewayApi(
   objects: GatewayObjects,
   context: GatewayContext,
@@ -170,7 +160,7 @@ export function translateGatewayApi(
   const { secrets, published, listenRange, sharing } = context;
   const grants = new ReferenceGrants(objects.grants);
   const { classes, gateways: read } = readGateways(objects, context, readers);
-  const routes = readRoutes(objects.routes, readers);
+  const routes = readers.routes(objects.routes);
   const gateways = shareListeners(read, { ...sharing, published: published?.listeners ?? [] });
   const admission = new HostAdmission(sharing.ownership, sharing.ingresses);
   const policies = new BackendTlsPolicies(objects.backendTlsPolicies);

@@ -27,7 +27,6 @@ import {
   type GatewayParts,
   type GatewayTranslation,
   readGateways,
-  readRoutes,
   translateGatewayApi,
 } from "./gateway_translation.ts";
 import { isSameBounds, type NamespaceBounds } from "../bounds/namespace_bounds.ts";
@@ -35,12 +34,7 @@ import { crowdedNamespaces, type RouteDemand } from "./route_bounds.ts";
 import type { ListenerModel } from "./objects/listener.ts";
 import { publishedParts } from "./published_parts.ts";
 import type { AddressKind, ServiceDefaults } from "./objects/parameters.ts";
-import {
-  claimantOf,
-  type NamedHosts,
-  publishedClaimants,
-  RouteClaimants,
-} from "./route_claimants.ts";
+import { type NamedHosts, publishedClaimants, RouteClaimants } from "./route_claimants.ts";
 import { KeptHosts } from "./sharing/kept_hosts.ts";
 import { namespaceLabels, servicePorts, tlsSecrets, UsedUpstreams } from "./lookups.ts";
 
@@ -159,7 +153,7 @@ export class GatewayTranslator {
     },
   ): SharedHosts {
     const named = this.#namedHosts(resources, options, bounds, published);
-    const kept = this.#kept.of(named.lapsed, claims, claimantOf);
+    const kept = this.#kept.of(named.lapsed, claims);
     if (kept.length === 0) return named;
     return this.#lastKept.recall((last) => last.named === named && last.kept === kept) ??
       this.#lastKept.keep({ named, kept }, withKept(named, kept));
@@ -198,7 +192,7 @@ export class GatewayTranslator {
     };
     const read = readGateways(objects, context, this.#readers);
     const shared = read.gateways.filter(({ address }) => address === "shared");
-    const routes = readRoutes(httpRoutes ?? [], this.#readers);
+    const routes = this.#readers.routes(httpRoutes ?? []);
     const named = this.#claimants.of(shared, routes, {
       ...{ bounds, published, elsewhere: this.#elsewhere(objects, read.gateways) },
       namespaces: namespaceLabels(namespaces),

@@ -23,8 +23,7 @@ import type { HttpRouteModel } from "./objects/http_route.ts";
 import { HTTP_ROUTE, type ListenerModel } from "./objects/listener.ts";
 import { type RouteNamespaces, shareableListeners } from "./shared_listeners.ts";
 import type { LapsedRoute } from "./sharing/kept_hosts.ts";
-
-const FIELD = "spec.hostnames";
+import { claimantOf, ClaimantsByRoute } from "./sharing/claimant.ts";
 
 const NONE: readonly HostClaimant[] = [];
 
@@ -50,7 +49,7 @@ interface SharedGateway {
 }
 
 export class RouteClaimants {
-  readonly #known = new WeakMap<HttpRouteModel, HostClaimant>();
+  readonly #known = new ClaimantsByRoute();
   #last: readonly HostClaimant[] = NONE;
 
   of(
@@ -71,7 +70,7 @@ export class RouteClaimants {
       const hosts = named.filter((host) => room.take(route.identity.ref.namespace, host));
       const hostnames = lapsedNames(route, named, elsewhere);
       if (hostnames.length > 0) missing.push({ route, hostnames });
-      return hosts.length === 0 ? [] : this.#claimant(route, hosts);
+      return this.#known.of(route, hosts);
     });
     // Within the same bounds, behind all that routes have on listeners.
     const lapsed = missing.map(({ route, hostnames }): LapsedRoute => ({
@@ -80,14 +79,6 @@ export class RouteClaimants {
     }));
     if (!isSameList(this.#last, next)) this.#last = next;
     return { claimants: this.#last, namespaces: attached, isCrowded: room.isFull, lapsed };
-  }
-
-  #claimant(route: HttpRouteModel, hosts: readonly string[]): HostClaimant {
-    const known = this.#known.get(route);
-    if (known !== undefined && isSameList(known.hosts.map(({ host }) => host), hosts)) return known;
-    const claimant = claimantOf(route, hosts);
-    this.#known.set(route, claimant);
-    return claimant;
   }
 }
 
@@ -168,27 +159,6 @@ function hostsOf(
   return [...hosts];
 }
 
-/** Of a route with these hosts. */
-export function claimantOf(
-  { identity, object }: HttpRouteModel,
-  hosts: readonly string[],
-): HostClaimant {
-  return namedBy(identity, hosts, isDying(object));
-}
-
-function namedBy(
-  identity: HostClaimant["identity"],
-  hosts: readonly string[],
-  isDying: boolean,
-): HostClaimant {
-  return {
-    ...{ identity, isDying },
-    hosts: hosts.map((host) => ({ host, field: FIELD })),
-    otherNames: [],
-    sharesWith: [],
-  };
-}
-
 /** What was published, for as long as Gateways and HTTPRoutes are not known. */
 export function publishedClaimants({ routes }: Snapshot): readonly HostClaimant[] {
   const shared = routes.filter(({ host, origin, listeners = [] }) =>
@@ -200,6 +170,6 @@ export function publishedClaimants({ routes }: Snapshot): readonly HostClaimant[
     const ref = { kind, namespace, name };
     // It is served, so nothing that has come since is older.
     const identity = { ref, key: keyOf(ref), label: formatObject(ref), createdAt: 0 };
-    return namedBy(identity, [...new Set(own.map(({ host }) => host))], false);
+    return claimantOf(identity, [...new Set(own.map(({ host }) => host))], false);
   }).toArray();
 }

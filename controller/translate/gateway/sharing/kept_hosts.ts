@@ -10,6 +10,7 @@ import { isSameList } from "../../../base/memo.ts";
 import type { HostClaims } from "../../hosts/host_claims.ts";
 import type { HostClaimant } from "../../hosts/host_owner.ts";
 import type { HttpRouteModel } from "../objects/http_route.ts";
+import { ClaimantsByRoute } from "./claimant.ts";
 
 /** An HTTPRoute, with those of its hostnames that it has on no shared listener. */
 export interface LapsedRoute {
@@ -17,32 +18,16 @@ export interface LapsedRoute {
   readonly hostnames: readonly string[];
 }
 
-type MakeClaimant = (route: HttpRouteModel, hosts: readonly string[]) => HostClaimant;
-
 export class KeptHosts {
-  readonly #known = new WeakMap<HttpRouteModel, HostClaimant>();
+  readonly #known = new ClaimantsByRoute();
   #last: readonly HostClaimant[] = [];
 
-  /** @param make Makes the claimant of a route. */
-  of(
-    lapsed: readonly LapsedRoute[],
-    claims: HostClaims | null,
-    make: MakeClaimant,
-  ): readonly HostClaimant[] {
-    const next = claims === null || claims.size === 0 ? [] : lapsed.flatMap((each) => {
-      const hosts = claimedHosts(each, claims);
-      return hosts.length === 0 ? [] : this.#claimant(each.route, hosts, make);
-    });
+  of(lapsed: readonly LapsedRoute[], claims: HostClaims | null): readonly HostClaimant[] {
+    const next = claims === null || claims.size === 0
+      ? []
+      : lapsed.flatMap((each) => this.#known.of(each.route, claimedHosts(each, claims)));
     if (!isSameList(this.#last, next)) this.#last = next;
     return this.#last;
-  }
-
-  #claimant(route: HttpRouteModel, hosts: readonly string[], make: MakeClaimant): HostClaimant {
-    const known = this.#known.get(route);
-    if (known !== undefined && isSameList(known.hosts.map(({ host }) => host), hosts)) return known;
-    const claimant = make(route, hosts);
-    this.#known.set(route, claimant);
-    return claimant;
   }
 }
 
