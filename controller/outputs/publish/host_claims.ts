@@ -24,6 +24,7 @@ import {
   type HostClaims,
   isSameClaims,
   parseClaims,
+  type RecordedClaim,
 } from "../../translate/hosts/host_claims.ts";
 import { OWNER_LABELS } from "../workload/names.ts";
 import { showSome } from "../../base/json.ts";
@@ -271,66 +272,68 @@ interface FittingContent {
   readonly crowded: readonly string[];
 }
 
+/** The claims that a namespace owns. */
+interface NamespaceClaims {
+  readonly namespace: string;
+  /** The oldest first. */
+  readonly claims: readonly (readonly [host: string, list: readonly RecordedClaim[]])[];
+  readonly bytes: number;
+}
+
 /**
  * All claims where they fit; else without those that wait, and then without the newest of the namespaces with
  * the most: a namespace must not keep others from having theirs recorded. As many as fit; null where none do.
  */
 function fittingContent(planned: HostClaims): FittingContent {
-  const owners = ownersOf(planned);
-  const whole = contentOf(planned) ?? contentOf(owners);
+  const owned = ownersOf(planned);
+  const whole = contentOf(planned) ?? contentOf(owned);
   if (whole !== null) return { content: whole, crowded: [] };
+  const namespaces = byNamespace(owned);
   let fitting: FittingContent = { content: null, crowded: [] };
-  let [low, high] = [0, Math.max(...sizesOf(owners).values())];
+  let [low, high] = [0, Math.max(...namespaces.map(({ bytes }) => bytes))];
   for (let i = 0; i < HALVINGS; i++) {
     const share = (low + high) / 2;
-    const { claims, crowded } = withinShare(owners, share);
+    const claims = new Map(namespaces.flatMap((each) => oldestWithin(each, share)));
     const content = claims.size === 0 ? null : contentOf(claims);
     if (content === null && claims.size > 0) high = share;
     else {
-      if (content !== null) fitting = { content, crowded };
+      const crowded = namespaces.filter(({ bytes }) => bytes > share);
+      if (content !== null) {
+        fitting = { content, crowded: crowded.map(({ namespace }) => namespace) };
+      }
       low = share;
     }
   }
   return fitting;
 }
 
+/** @param claims One for each host, but for hosts that are shared. */
+function byNamespace(claims: HostClaims): readonly NamespaceClaims[] {
+  return Array.from(
+    Map.groupBy(claims, ([, [{ namespace }]]) => namespace),
+    ([namespace, own]) => ({
+      namespace,
+      claims: own.sort(([a, [{ since }]], [b, [other]]) =>
+        compareText(since, other.since) || compareText(a, b)
+      ),
+      bytes: own.reduce((sum, [host]) => sum + sizeOf(host), 0),
+    }),
+  ).sort((a, b) => compareText(a.namespace, b.namespace));
+}
+
+/** @param share In bytes. */
+function oldestWithin(
+  { claims, bytes }: NamespaceClaims,
+  share: number,
+): NamespaceClaims["claims"] {
+  if (bytes <= share) return claims;
+  let taken = 0;
+  const end = claims.findIndex(([host]) => (taken += sizeOf(host)) > share);
+  return claims.slice(0, end);
+}
+
 function sizeOf(host: string): number {
   return host.length + CLAIM_BYTES;
-}
-
-/** Of each namespace. @param claims One for each host. */
-function sizesOf(claims: HostClaims): ReadonlyMap<string, number> {
-  const sizes = new Map<string, number>();
-  for (const [host, [{ namespace }]] of claims) {
-    sizes.set(namespace, (sizes.get(namespace) ?? 0) + sizeOf(host));
-  }
-  return sizes;
-}
-
-/** @param claims One for each host. @param bytes Of each namespace. */
-function withinShare(
-  claims: HostClaims,
-  bytes: number,
-): { readonly claims: HostClaims; readonly crowded: readonly string[] } {
-  const dropped = new Set<string>();
-  const crowded: string[] = [];
-  for (const [namespace, own] of Map.groupBy(claims, ([, [{ namespace }]]) => namespace)) {
-    let left = bytes - own.reduce((sum, [host]) => sum + sizeOf(host), 0);
-    if (left >= 0) continue;
-    crowded.push(namespace);
-    const newestFirst = own.toSorted(([a, [{ since }]], [b, [other]]) =>
-      compareText(other.since, since) || compareText(b, a)
-    );
-    for (const [host] of newestFirst) {
-      if (left >= 0) break;
-      dropped.add(host);
-      left += sizeOf(host);
-    }
-  }
-  return {
-    claims: new Map([...claims].filter(([host]) => !dropped.has(host))),
-    crowded: crowded.sort(compareText),
-  };
 }
 
 /** Null where it does not fit into one ConfigMap. */
