@@ -192,11 +192,7 @@ function openLine(text: string, offset: number): SyntaxFault | null {
     const bracket = content.at(-1);
     const isValue = content.slice(0, -1).trimEnd().endsWith(":") && !/["'#]/.test(content);
     if (isValue && (bracket === "[" || bracket === "{")) {
-      return fault(
-        line.start + content.length - 1,
-        `the ${bracket} that begins here does not end`,
-        `Write the ${bracket === "{" ? "}" : "]"} at its end, or remove the ${bracket}`,
-      );
+      return openFault(line.start + content.length - 1, bracket, `, or remove the ${bracket}`);
     }
     if (line.start === 0) return null;
     line = lineAt(text, line.start - 1);
@@ -305,10 +301,15 @@ function unclosedCollection(
     document,
     (node) => isCollection(node) && node.flow === true && startOf(node) <= offset,
   );
-  return found === null ? null : fault(
-    startOf(found),
-    `the ${closing === "}" ? "{" : "["} that begins here does not end`,
-    `Write the ${closing} at its end`,
+  return found === null ? null : openFault(startOf(found), closing === "}" ? "{" : "[");
+}
+
+/** Of a collection that begins there. */
+function openFault(offset: number, bracket: "[" | "{", more = ""): SyntaxFault {
+  return fault(
+    offset,
+    `the ${bracket} that begins here does not end`,
+    `Write the ${bracket === "{" ? "}" : "]"} at its end${more}`,
   );
 }
 
