@@ -7,6 +7,12 @@
 const GRACE = 15_000;
 
 /**
+ * Of programs written in Go, as etcd and kube-apiserver: less garbage collection for more memory. Until
+ * it is ready, a kube-apiserver takes 1.6 s of CPU and 360 MiB in place of 1.9 s and 250 MiB.
+ */
+const GO_ENVIRONMENT = { GOGC: "400" };
+
+/**
  * A shell that waits for this process to end, by whatever cause: then its standard input closes, and
  * it kills what was last named to it and removes the folder.
  */
@@ -87,6 +93,7 @@ export class GuardedProcess {
     const child = new Deno.Command("sh", {
       // The shell becomes the command, so that the process id is the command's.
       args: ["-c", 'log=$1; shift; exec "$@" >>"$log" 2>&1', "sh", this.#log, command, ...args],
+      env: GO_ENVIRONMENT,
       stdin: "null",
       stdout: "null",
       stderr: "null",
