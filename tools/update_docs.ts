@@ -5,11 +5,14 @@
  * `docs/metrics.md`, `docs/access-log.md`, `docs/differences-from-nginx.md`, `docs/status.md`,
  * `docs/annotations.md`, `docs/configmap.md`, `docs/codes.md`, `docs/schemas`, the features on `docs/gateway.md`, and `docs/performance.md` with its plots; and from the models of the
  * Kubernetes client `dev/manifests/known_fields.json`, and `overlays/warn/nginx-annotations.yaml`; and
- * the values, their schema and templates of `charts/pingress`.
+ * the values, their schema and templates of `charts/pingress`; and from the alerts `docs/alerts.md`, and the
+ * rules in the chart and in `overlays/monitoring`.
  *
  *     deno task docs:update
  */
 import { writePerformancePage } from "../bench/performance_page.ts";
+import { alertFiles } from "./alerts/alert_files.ts";
+import { ALERTS_PAGE, alertsPage } from "./alerts/alerts_page.ts";
 import { ANNOTATIONS_PAGE, annotationsPage } from "./annotations_page.ts";
 import { chartFiles } from "./chart/chart_files.ts";
 import { CODES_PAGE, codesPage } from "./codes_page.ts";
@@ -38,6 +41,7 @@ const pages = [
   [GATEWAY_PAGE, gatewayPage(Deno.readTextFileSync(GATEWAY_PAGE))],
   [METRICS_PAGE, metricsPage()],
   [ACCESS_LOG_PAGE, accessLogPage()],
+  [ALERTS_PAGE, alertsPage()],
   [DIFFERENCES_PAGE, differencesPage()],
   [STATUS_PAGE, statusPage()],
   [CODES_PAGE, codesPage()],
@@ -46,6 +50,7 @@ const pages = [
   [WARN_POLICY, warnPolicy()],
   [KNOWN_FIELDS, knownFieldsText()],
   ...jsonSchemas(),
+  ...alertFiles(),
   ...chartFiles((path) => Deno.readTextFileSync(path)),
 ];
 for (const [path, text] of pages) {

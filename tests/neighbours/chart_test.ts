@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { CONTROLLER_OPTIONS, parseControllerOptions } from "../../controller/cli/options.ts";
 import { parseProxyOptions, PROXY_OPTIONS } from "../../proxy/cli/options.ts";
 import { flagName, type OptionSpecs } from "../../shared/options.ts";
+import { ALERTS } from "../../tools/alerts/groups.ts";
 import { CHART } from "../../tools/chart/chart_files.ts";
 import { flagSamples } from "../../tools/chart/flag_samples.ts";
 import { CONTROLLER_FLAGS, PROXY_FLAGS } from "../../tools/chart/flag_values.ts";
@@ -82,6 +83,10 @@ for (
     ["admission policies", ["manifests", "overlays/admission"], { admission: { create: true } }],
     ["a class for ingress-nginx", ["manifests", "overlays/nginx"], {
       nginxClass: { create: true },
+    }],
+    ["monitors and alerts", ["manifests", "overlays/monitoring"], {
+      podMonitor: { create: true },
+      prometheusRule: { create: true },
     }],
   ] as const
 ) {
@@ -291,6 +296,14 @@ for (
       "controller.flags.watchNamespace={shop},controller.flags.defaultSslCertificate=tls/wildcard",
       /controller\.flags\.defaultSslCertificate must be in a namespace that is watched: add tls to/,
     ],
+    [
+      "prometheusRule.disabled={PingressNoLeaders}",
+      /at '\/prometheusRule\/disabled\/0': value must be one of 'PingressErrorBudgetBurnFast'/,
+    ],
+    [
+      "prometheusRule.thresholds.errorBudget=1",
+      /at '\/prometheusRule\/thresholds\/errorBudget': maximum: got 1, want 0\.06/,
+    ],
     ["controller.replicas=-1", /at '\/controller\/replicas': minimum: got -1, want 0/],
     [
       "image.registry=https://r.test/",
@@ -378,6 +391,65 @@ helmTest(
     assert.notEqual(template(first), template(second));
   },
 );
+
+interface Rule {
+  readonly alert?: string;
+  readonly expr: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** Of all PrometheusRules. */
+function rulesOf(objects: readonly KubeObject[]): Rule[] {
+  return objects.filter(({ kind }) => kind === "PrometheusRule").flatMap((object) =>
+    (object as unknown as { spec: { groups: { rules: Rule[] }[] } }).spec.groups
+      .flatMap(({ rules }) => rules)
+  );
+}
+
+helmTest("alerts have the thresholds and labels of the values, or are left out", async (helm) => {
+  const rules = async (values: unknown) =>
+    rulesOf(
+      await helm.template({ values: { prometheusRule: { create: true, ...values as object } } }),
+    );
+  const all = await rules({});
+  assert.deepEqual(
+    all.flatMap(({ alert }) => alert ?? []).sort(),
+    ALERTS.map(({ name }) => name).sort(),
+  );
+  const changed = await rules({
+    alertLabels: { team: "edge" },
+    disabled: ["PingressNoLeader", "PingressCertificateExpiresSoon"],
+    thresholds: { errorBudget: 0.00005, latencySeconds: 2.5, certificateDaysCritical: 1 },
+  });
+  const of = (name: string) => changed.find(({ alert }) => alert === name);
+  assert.equal(changed.length, all.length - 2);
+  assert.deepEqual([of("PingressNoLeader"), of("PingressCertificateExpiresSoon")], [
+    undefined,
+    undefined,
+  ]);
+  assert.match(of("PingressErrorBudgetBurnFast")!.expr, /> 14\.4 \* 5e-05\)/);
+  assert.match(of("PingressBackendLatencyHigh")!.expr, /> 2\.5\)/);
+  assert.match(of("PingressCertificateNearlyExpired")!.expr, /< 1 \* 86400/);
+  assert.deepEqual(of("PingressNoReadyProxy")!.labels, { severity: "critical", team: "edge" });
+  assert.ok(changed.every(({ alert, labels }) => alert === undefined || labels.team === "edge"));
+  const none = await rules({ disabled: ALERTS.map(({ name }) => name) });
+  assert.deepEqual(none.filter(({ alert }) => alert !== undefined), []);
+});
+
+for (const kind of ["podMonitor", "serviceMonitor"]) {
+  helmTest(`a ${kind} keeps the labels that metrics have themselves`, async (helm) => {
+    const objects = await helm.template({ values: { [kind]: { create: true } } });
+    const endpoints = objects.flatMap((object) => {
+      const { spec } = object as unknown as {
+        spec?: Readonly<Record<string, readonly { readonly honorLabels?: boolean }[]>>;
+      };
+      return object.kind.toLowerCase() === kind.toLowerCase()
+        ? spec!.podMetricsEndpoints ?? spec!.endpoints
+        : [];
+    });
+    assert.deepEqual(endpoints.map(({ honorLabels }) => honorLabels), [true, true]);
+  });
+}
 
 helmTest("optional parts come and go with their values", async (helm) => {
   const kinds = async (values: unknown) =>

@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { stringify } from "yaml";
 import { VERSION } from "../../shared/version.ts";
+import { ALERT_GROUPS } from "../../tools/alerts/groups.ts";
 import { CHART } from "../../tools/chart/chart_files.ts";
 import type { KubeObject } from "../cluster/support/api_client.ts";
 import { runPingress } from "../cluster/support/checked_scene.ts";
@@ -321,5 +322,9 @@ releaseTest(
         ["pingress-controller", "pingress-proxy-server"],
       );
     }
+    const rules = await cluster.list("monitoring.coreos.com/v1", "PrometheusRule", {
+      namespace: NAMESPACE,
+    });
+    assert.equal(rules.length, ALERT_GROUPS.length);
   },
 );

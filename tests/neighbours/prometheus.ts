@@ -36,15 +36,15 @@ export interface Sample {
   readonly value: number;
 }
 
-/** Pending ones are none. */
-export interface FiringAlert {
+export interface ShownAlert {
+  /** Pending ones become firing ones when the expression has held for as long as the rule says. */
+  readonly state: "pending" | "firing";
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-interface ShownAlert extends FiringAlert {
-  readonly state: "pending" | "firing";
-}
+/** That an alert has, or with undefined has not. */
+export type AlertLabels = Readonly<Record<string, string | undefined>>;
 
 export class Prometheus {
   #port = 0;
@@ -102,28 +102,36 @@ export class Prometheus {
     return JSON.parse(text).data;
   }
 
-  /** Of all that are firing now, or of one name. */
-  async firing(name?: string): Promise<FiringAlert[]> {
-    const { alerts } = await this.get<{ alerts: ShownAlert[] }>("alerts");
-    return alerts.filter(({ state, labels }) =>
-      state === "firing" && (name === undefined || labels.alertname === name)
-    );
+  /** Of this moment, pending ones too. */
+  async alerts(): Promise<readonly ShownAlert[]> {
+    return (await this.get<{ alerts: ShownAlert[] }>("alerts")).alerts;
   }
 
-  /** Waits until an alert of this name fires, with these labels among its own. */
+  /** Waits until an alert of this name fires, with these labels among its own. Throws with what there is instead. */
   async fires(
     name: string,
-    labels: Readonly<Record<string, string>> = {},
+    labels: AlertLabels = {},
     patience?: number,
-  ): Promise<FiringAlert> {
-    return await eventually(
-      `alert ${name} ${JSON.stringify(labels)}`,
-      async () =>
-        (await this.firing(name)).find((alert) =>
-          Object.entries(labels).every(([label, value]) => alert.labels[label] === value)
-        ),
-      patience,
-    );
+  ): Promise<ShownAlert> {
+    const isWanted = ({ state, labels: own }: ShownAlert) =>
+      state === "firing" && own.alertname === name &&
+      Object.entries(labels).every(([label, value]) => own[label] === value);
+    try {
+      const found = async () => (await this.alerts()).find(isWanted);
+      return await eventually(`alert ${name}`, found, patience);
+    } catch (error) {
+      const shown = JSON.stringify(await this.alerts());
+      throw new Error(`${(error as Error).message}; there are: ${shown}`, { cause: error });
+    }
+  }
+
+  /** Waits until every rule has been evaluated with what was scraped before this call. */
+  async evaluated(): Promise<void> {
+    const start = Date.now();
+    await eventually("evaluation of all rules", async () => {
+      const { groups } = await this.get<{ groups: { lastEvaluation: string }[] }>("rules");
+      return groups.every(({ lastEvaluation }) => Date.parse(lastEvaluation) > start);
+    });
   }
 
   /** Waits until this many targets have been scraped. */

@@ -2,6 +2,8 @@
  * The values of the chart. In: the values that are flags. Out: the tree of all values, each with its
  * text, its schema and its default.
  */
+import { ALERTS } from "../alerts/groups.ts";
+import { type Threshold, THRESHOLDS } from "../alerts/thresholds.ts";
 import { CONTROLLER_FLAGS, PROXY_FLAGS } from "./flag_values.ts";
 import type { JsonSchema, Value, ValueTree } from "./value.ts";
 
@@ -243,10 +245,32 @@ export const VALUES: ValueTree = {
   },
   prometheusRule: {
     help:
-      "PrometheusRules of the Prometheus operator, one for each file in files/alerts of the chart.",
+      "PrometheusRules of the Prometheus operator, one for each file in files/alerts of the chart. " +
+      "docs/alerts.md has a runbook for each alert.",
     values: {
       create: flag("Creates them.", false),
       labels: map("Labels by which Prometheus selects them."),
+      alertLabels: map("Further labels of each alert, by which Alertmanager routes them."),
+      disabled: list("Names of alerts that are left out.", {
+        type: "array",
+        items: { enum: ALERTS.map(({ name }) => name) },
+      }),
+      thresholds: {
+        help: "Thresholds of the alerts.",
+        values: Object.fromEntries(
+          Object.entries(THRESHOLDS as Readonly<Record<string, Threshold>>).map((
+            [name, { help, default: fallback, minimum, maximum }],
+          ) => [name, {
+            help,
+            schema: {
+              type: "number",
+              minimum,
+              ...(maximum === undefined ? {} : { maximum }),
+            },
+            default: fallback,
+          }]),
+        ),
+      },
     },
   },
   dashboards: {

@@ -1,0 +1,317 @@
+/**
+ * Series for which each alert fires, and for which it stays silent. In: nothing. Out: the cases, a
+ * minute for each value, as `promtool test rules` reads them.
+ */
+
+export interface AlertCase {
+  readonly alert: string;
+  /** What the series are of. */
+  readonly what: string;
+  /** By selector, in the notation of promtool: `0+60x30` grows by 60 each minute, 30 times. */
+  readonly series: Readonly<Record<string, string>>;
+  readonly at: string;
+  /** Of those that fire, without `severity`; none where the alert stays silent. */
+  readonly fires: readonly Readonly<Record<string, string>>[];
+}
+
+const TARGET = { namespace: "pingress-system", pod: "proxy-1", instance: "10.0.0.1:9090" };
+const AT = 'namespace="pingress-system",pod="proxy-1",instance="10.0.0.1:9090"';
+const SYSTEM = { namespace: "pingress-system" };
+const HOST = 'namespace="shop",host="a.test",method="GET"';
+const SHOP = { namespace: "shop", host: "a.test" };
+const SERVICE = 'namespace="shop",service="web"';
+const CERTIFICATE = 'pod="proxy-1",hosts="a.test",certificate="shop/web-tls"';
+const DAY = 86_400;
+
+function requests(good: string, failed: string): AlertCase["series"] {
+  return {
+    [`pingress_requests_total{${HOST},status="2xx"}`]: good,
+    [`pingress_requests_total{${HOST},status="5xx"}`]: failed,
+  };
+}
+
+/** Of all attempts, those within 1 s. */
+function attempts(fast: string, all: string): AlertCase["series"] {
+  return {
+    [`pingress_upstream_duration_seconds_bucket{${SERVICE},le="1"}`]: fast,
+    [`pingress_upstream_duration_seconds_bucket{${SERVICE},le="2.5"}`]: all,
+    [`pingress_upstream_duration_seconds_bucket{${SERVICE},le="10"}`]: all,
+    [`pingress_upstream_duration_seconds_bucket{${SERVICE},le="+Inf"}`]: all,
+    [`pingress_upstream_duration_seconds_count{${SERVICE}}`]: all,
+  };
+}
+
+function proxies(desired: number, ready: number, ingresses = 3): AlertCase["series"] {
+  return {
+    [`pingress_controller_proxies{${AT},state="desired"}`]: `${desired}x60`,
+    [`pingress_controller_proxies{${AT},state="ready"}`]: `${ready}x60`,
+    [`pingress_controller_ingresses{${AT},accepted="all"}`]: `${ingresses}x60`,
+    [`pingress_controller_ingresses{${AT},accepted="none"}`]: "0x60",
+  };
+}
+
+const WORKERS = { [`pingress_workers{${AT}}`]: "4x60" };
+
+function shed(reason: string, values: string, overloaded = "0x60"): AlertCase["series"] {
+  return {
+    [`pingress_connections_shed_total{${AT},reason="connection_limit"}`]: "0x60",
+    [`pingress_connections_shed_total{${AT},reason="overload"}`]: "0x60",
+    [`pingress_connections_shed_total{${AT},reason="${reason}"}`]: values,
+    [`pingress_request_errors_total{${AT},code="overloaded"}`]: overloaded,
+  };
+}
+
+function certificate(days: number): AlertCase["series"] {
+  return {
+    // Time begins at 0 there.
+    [`pingress_certificate_expiration_timestamp_seconds{${CERTIFICATE}}`]: `${days * DAY}x60`,
+  };
+}
+
+const problem = (reason: string) => ({
+  [`pingress_config_problems{${AT},reason="${reason}"}`]: "1x60",
+});
+
+const restarts = (reason: string, values: string) => ({
+  [`pingress_controller_watch_restarts_total{${AT},resource="ingresses",reason="${reason}"}`]:
+    values,
+});
+
+const job = (job: string, result: string) => ({
+  [`pingress_controller_job_runs_total{${AT},job="${job}",result="${result}"}`]: "0+1x60",
+});
+
+type Row = readonly [
+  what: string,
+  series: AlertCase["series"],
+  at: string,
+  ...fires: AlertCase["fires"],
+];
+
+const ROWS: Readonly<Record<string, readonly Row[]>> = {
+  PingressErrorBudgetBurnFast: [
+    ["3 % of the requests fail for an hour", requests("0+58x70", "0+2x70"), "60m", SHOP],
+    ["1 % of the requests fail", requests("0+594x70", "0+6x70"), "60m"],
+    ["failures ended 10 minutes ago", requests("0+58x70", "0+2x50 100x20"), "63m"],
+    ["5 % fail for two minutes after an hour", requests("0+57x70", "_x60 0+3x10"), "62m"],
+    ["one of two requests a minute fails", requests("0+1x70", "0+1x70"), "60m"],
+  ],
+  PingressErrorBudgetBurnSlow: [
+    ["1 % of the requests fail for six hours", requests("0+594x400", "0+6x400"), "390m", SHOP],
+    ["0.5 % of the requests fail", requests("0+597x400", "0+3x400"), "390m"],
+    ["failures ended an hour ago", requests("0+594x400", "0+6x330 1980x70"), "390m"],
+  ],
+  PingressBackendLatencyHigh: [
+    ["5 % of the attempts are slow", attempts("0+57x60", "0+60x60"), "30m", {
+      namespace: "shop",
+      service: "web",
+    }],
+    ["0.5 % of the attempts are slow", attempts("0+597x60", "0+600x60"), "30m"],
+    ["one slow attempt a minute", attempts("0x60", "0+1x60"), "30m"],
+  ],
+  PingressNoReadyProxy: [
+    ["no pod of two is ready", { ...proxies(2, 0), ...WORKERS }, "5m", SYSTEM],
+    ["no node matches the proxies", { ...proxies(0, 0), ...WORKERS }, "5m", SYSTEM],
+    ["no proxy is scraped", proxies(2, 2), "5m", {}],
+    ["neither proxy nor controller is scraped", {}, "5m", {}],
+    ["one of two is ready", { ...proxies(2, 1), ...WORKERS }, "5m"],
+    ["there is nothing to serve", proxies(0, 0, 0), "5m"],
+    ["proxies without a controller", WORKERS, "5m"],
+  ],
+  PingressProxyMemoryHigh: [
+    [
+      "90 % of the limit are used",
+      {
+        [`process_resident_memory_bytes{${AT}}`]: "900000000x60",
+        [`pingress_limit{${AT},name="memory_bytes"}`]: "1000000000x60",
+      },
+      "10m",
+      TARGET,
+    ],
+    ["80 % of the limit are used", {
+      [`process_resident_memory_bytes{${AT}}`]: "800000000x60",
+      [`pingress_limit{${AT},name="memory_bytes"}`]: "1000000000x60",
+    }, "10m"],
+    ["a proxy without a limit", {
+      [`process_resident_memory_bytes{${AT}}`]: "900000000x60",
+      [`pingress_limit{${AT},name="connections"}`]: "1000x60",
+    }, "10m"],
+  ],
+  PingressProxyShedding: [
+    ["connections are rejected", shed("connection_limit", "0+60x60"), "10m", TARGET],
+    ["memory is short", shed("overload", "0+60x60"), "10m", TARGET],
+    ["requests are rejected", shed("overload", "0x60", "0+60x60"), "10m", TARGET],
+    ["one address has too many connections", shed("address_limit", "0+60x60"), "10m"],
+    ["idle connections are closed", shed("idle", "0+60x60"), "10m"],
+    ["one connection was rejected", shed("connection_limit", "0x5 1x60"), "10m"],
+  ],
+  PingressWorkerStalled: [
+    [
+      "a worker stalled",
+      {
+        [`pingress_worker_stalls_total{${AT}}`]: "0x10 1x50",
+      },
+      "15m",
+      TARGET,
+    ],
+    ["no worker stalled", { [`pingress_worker_stalls_total{${AT}}`]: "1x60" }, "15m"],
+    ["a worker stalled long ago", {
+      [`pingress_worker_stalls_total{${AT}}`]: "0x10 1x50",
+    }, "40m"],
+  ],
+  PingressWorkerRestarted: [
+    [
+      "a worker was replaced",
+      {
+        [`pingress_worker_restarts_total{${AT}}`]: "0x10 1x50",
+      },
+      "15m",
+      TARGET,
+    ],
+    ["no worker was replaced", { [`pingress_worker_restarts_total{${AT}}`]: "0x60" }, "15m"],
+  ],
+  PingressConfigurationStale: [
+    [
+      "a proxy is behind",
+      {
+        [`pingress_stream_sync_age_seconds{${AT}}`]: "90x60",
+        [`pingress_stream_connected{${AT}}`]: "1x60",
+      },
+      "10m",
+      TARGET,
+    ],
+    [
+      "a proxy was never connected",
+      {
+        [`pingress_stream_connected{${AT}}`]: "0x60",
+      },
+      "10m",
+      TARGET,
+    ],
+    ["a proxy is up to date", {
+      [`pingress_stream_sync_age_seconds{${AT}}`]: "3x60",
+      [`pingress_stream_connected{${AT}}`]: "1x60",
+    }, "10m"],
+    ["a proxy connects again", {
+      [`pingress_stream_connected{${AT}}`]: "0 0 0 1x60",
+    }, "10m"],
+  ],
+  PingressConfigurationRejected: [
+    ["the controller reports it", problem("ConfigurationRejected"), "10m", SYSTEM],
+    [
+      "a proxy refused its file",
+      {
+        [`pingress_snapshot_loads_total{${AT},result="refused"}`]: "0x5 1x60",
+      },
+      "12m",
+      { ...TARGET, result: "refused" },
+    ],
+    ["another problem", problem("PathInvalid"), "10m"],
+    ["files are applied", {
+      [`pingress_snapshot_loads_total{${AT},result="applied"}`]: "0+1x60",
+      [`pingress_snapshot_loads_total{${AT},result="refused"}`]: "0x60",
+    }, "12m"],
+  ],
+  PingressRoutesDropped: [
+    ["60 of 100 routes are gone", { [`pingress_snapshot_routes{${AT}}`]: "100x50 40x60" }, "60m", {
+      ...SYSTEM,
+    }],
+    ["40 of 100 routes are gone", { [`pingress_snapshot_routes{${AT}}`]: "100x50 60x60" }, "60m"],
+    ["8 of 10 routes are gone", { [`pingress_snapshot_routes{${AT}}`]: "10x50 2x60" }, "60m"],
+  ],
+  PingressCertificateExpiresSoon: [
+    ["10 days are left", certificate(10), "20m", {
+      namespace: "shop",
+      certificate: "shop/web-tls",
+      hosts: "a.test",
+    }],
+    [
+      "10 days are left of a file",
+      {
+        'pingress_certificate_expiration_timestamp_seconds{hosts="*",certificate="/tls/tls.crt"}':
+          `${10 * DAY}x60`,
+      },
+      "20m",
+      { certificate: "/tls/tls.crt", hosts: "*" },
+    ],
+    ["20 days are left", certificate(20), "20m"],
+    ["2 days are left", certificate(2), "20m"],
+  ],
+  PingressCertificateNearlyExpired: [
+    ["2 days are left", certificate(2), "20m", {
+      namespace: "shop",
+      certificate: "shop/web-tls",
+      hosts: "a.test",
+    }],
+    ["it has expired", certificate(0), "20m", {
+      namespace: "shop",
+      certificate: "shop/web-tls",
+      hosts: "a.test",
+    }],
+    ["10 days are left", certificate(10), "20m"],
+  ],
+  PingressNoLeader: [
+    [
+      "neither of two leads",
+      {
+        'pingress_controller_leader{namespace="pingress-system",pod="a"}': "0x60",
+        'pingress_controller_leader{namespace="pingress-system",pod="b"}': "0x60",
+      },
+      "5m",
+      SYSTEM,
+    ],
+    ["no controller is scraped", WORKERS, "5m", {}],
+    ["one of two leads", {
+      'pingress_controller_leader{namespace="pingress-system",pod="a"}': "0x60",
+      'pingress_controller_leader{namespace="pingress-system",pod="b"}': "1x60",
+    }, "5m"],
+    ["leadership changes", {
+      'pingress_controller_leader{namespace="pingress-system",pod="a"}': "1 1 0x60",
+      'pingress_controller_leader{namespace="pingress-system",pod="b"}': "0 0 0 1x60",
+    }, "5m"],
+  ],
+  PingressWatchesFailing: [
+    ["a watch breaks twice a minute", restarts("broken", "0+2x60"), "15m", {
+      ...TARGET,
+      resource: "ingresses",
+    }],
+    ["a watch is refused", restarts("refused", "0+1x60"), "15m", {
+      ...TARGET,
+      resource: "ingresses",
+    }],
+    ["a kind was never listed", { [`pingress_controller_synced{${AT}}`]: "0x60" }, "15m", TARGET],
+    ["watches end in order", restarts("ended", "0+2x60"), "15m"],
+    ["a watch broke three times", restarts("broken", "0x5 1 2 3x60"), "15m"],
+    ["all kinds are listed", { [`pingress_controller_synced{${AT}}`]: "1x60" }, "15m"],
+  ],
+  PingressConfigurationNotPublished: [
+    ["keys do not fit", problem("KeysTooLarge"), "10m", { ...SYSTEM, reason: "KeysTooLarge" }],
+    ["writes fail", job("publish", "failed"), "15m", TARGET],
+    [
+      "translations fail",
+      {
+        [`pingress_controller_reconciles_total{${AT},result="failed"}`]: "0+1x60",
+      },
+      "15m",
+      TARGET,
+    ],
+    ["writes succeed", job("publish", "done"), "15m"],
+    ["writes of the workload fail", job("workload", "failed"), "15m"],
+    ["the configuration is nearly too large", problem("ConfigurationNearlyTooLarge"), "10m"],
+  ],
+  PingressRoutesLeftOut: [
+    ["a namespace is over its limit", problem("NamespaceLimitExceeded"), "10m", {
+      ...SYSTEM,
+      reason: "NamespaceLimitExceeded",
+    }],
+    ["the cluster is over its limit", problem("ClusterLimitExceeded"), "10m", {
+      ...SYSTEM,
+      reason: "ClusterLimitExceeded",
+    }],
+    ["a path is invalid", problem("PathInvalid"), "10m"],
+  ],
+};
+
+export const ALERT_CASES: readonly AlertCase[] = Object.entries(ROWS).flatMap(([alert, rows]) =>
+  rows.map(([what, series, at, ...fires]) => ({ alert, what, series, at, fires }))
+);

@@ -1,0 +1,105 @@
+/** The rules of alerts, by Prometheus' own promtool: their syntax, and when each fires. */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { parse, stringify } from "yaml";
+import { CONTROLLER_METRICS } from "../../controller/metrics.ts";
+import { METRICS } from "../../proxy/telemetry/catalogue.ts";
+import { alertFiles, MONITORING } from "../../tools/alerts/alert_files.ts";
+import { ALERT_GROUPS, ALERTS } from "../../tools/alerts/groups.ts";
+import { ruleGroups } from "../../tools/alerts/rule_file.ts";
+import { DEFAULT_THRESHOLDS } from "../../tools/alerts/thresholds.ts";
+import { isInstalled, run, type Said } from "../peers/debian_program.ts";
+import { ALERT_CASES, type AlertCase } from "./alert_cases.ts";
+
+const NAMES = Object.keys({ ...METRICS, ...CONTROLLER_METRICS });
+const SEVERITY = new Map(ALERTS.map(({ name, severity }) => [name, severity]));
+
+/** `promtool COMMAND` on files that are passed to it, beside others; null where it is missing: then `test` is skipped. */
+async function promtool(
+  test: string,
+  command: readonly string[],
+  files: Readonly<Record<string, string>>,
+  passed: readonly string[],
+): Promise<Said | null> {
+  if (!await isInstalled(test, "promtool", "prometheus")) return null;
+  const folder = await Deno.makeTempDir({ prefix: "promtool-" });
+  try {
+    for (const [name, text] of Object.entries(files)) {
+      await Deno.writeTextFile(join(folder, name), text);
+    }
+    return await run("promtool", [...command, ...passed.map((name) => join(folder, name))]);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** The rules without annotations, which promtool would compare word by word. */
+function rulesWithoutAnnotations(): string {
+  const groups = parse(
+    JSON.stringify(ruleGroups(ALERT_GROUPS, { thresholds: DEFAULT_THRESHOLDS })),
+  );
+  for (const { rules } of groups.groups) for (const rule of rules) delete rule.annotations;
+  return stringify(groups);
+}
+
+function unitTest({ alert, what, series, at, fires }: AlertCase): unknown {
+  return {
+    name: `${alert}: ${what}`,
+    interval: "1m",
+    input_series: Object.entries(series).map(([series, values]) => ({ series, values })),
+    alert_rule_test: [{
+      eval_time: at,
+      alertname: alert,
+      exp_alerts: fires.map((labels) => ({
+        exp_labels: { ...labels, severity: SEVERITY.get(alert) },
+      })),
+    }],
+  };
+}
+
+Deno.test("every alert has series for which it fires, and some for which it is silent", () => {
+  for (const { name } of ALERTS) {
+    const cases = ALERT_CASES.filter(({ alert }) => alert === name);
+    assert.ok(cases.some(({ fires }) => fires.length > 0), `${name} never fires`);
+    assert.ok(cases.some(({ fires }) => fires.length === 0), `${name} is never silent`);
+  }
+  assert.deepEqual(ALERT_CASES.filter(({ alert }) => !SEVERITY.has(alert)), []);
+});
+
+Deno.test("the cases of alerts have series that the metrics have", () => {
+  const names = new Set(
+    ALERT_CASES.flatMap(({ series }) => Object.keys(series))
+      .map((series) => series.replace(/(_bucket|_count)?\{.*$/, "")),
+  );
+  assert.deepEqual([...names].filter((name) => !NAMES.includes(name)), []);
+});
+
+Deno.test("promtool accepts the rule files", async () => {
+  const files = Object.fromEntries(
+    alertFiles().filter(([path]) => path.startsWith(`${MONITORING}/rules/`))
+      .map(([path, text]) => [path.split("/").at(-1)!, text]),
+  );
+  const said = await promtool(
+    "promtool check",
+    ["check", "rules"],
+    files,
+    Object.keys(files),
+  );
+  if (said === null) return;
+  assert.equal(said.code, 0, said.stderr);
+  const found = [...said.stdout.matchAll(/SUCCESS: (\d+) rules found/g)].map(([, count]) => +count);
+  const rules = ALERT_GROUPS.flatMap(({ alerts, recordings = [] }) => [...alerts, ...recordings]);
+  assert.equal(found.reduce((sum, count) => sum + count, 0), rules.length);
+});
+
+Deno.test("each alert fires for its series, and for no others", async () => {
+  const tests = stringify({
+    rule_files: ["rules.yaml"],
+    evaluation_interval: "1m",
+    tests: ALERT_CASES.map(unitTest),
+  });
+  const files = { "rules.yaml": rulesWithoutAnnotations(), "tests.yaml": tests };
+  const said = await promtool("promtool test", ["test", "rules"], files, ["tests.yaml"]);
+  if (said === null) return;
+  assert.equal(said.code, 0, said.stdout + said.stderr);
+});

@@ -1,0 +1,127 @@
+/** The page of runbooks. In: the alerts and their thresholds. Out: the text of `docs/alerts.md`. */
+import type { Alert } from "./alert.ts";
+import { ALERT_GROUPS } from "./groups.ts";
+import { DEFAULT_THRESHOLDS, THRESHOLDS, withThresholds } from "./thresholds.ts";
+
+export const ALERTS_PAGE = "docs/alerts.md";
+
+export function alertsPage(): string {
+  return [
+    "# Alerts",
+    "",
+    "Generated from the code by `deno task docs:update`; do not edit.",
+    "",
+    "Rules for Prometheus, with a runbook for each. They are made from the [metrics](metrics.md), and",
+    "need `honor_labels: true` (`honorLabels`) in the configuration of the scrape. *Critical* alerts",
+    "are about traffic that fails now or soon: page somebody. *Warnings* can wait for working hours.",
+    "",
+    "## Install",
+    "",
+    "With the Prometheus operator and the [Helm chart](install.md#helm):",
+    "",
+    "```yaml",
+    "podMonitor: { create: true }",
+    "prometheusRule:",
+    "  create: true",
+    "  labels: { release: prometheus } # by which your Prometheus selects rules",
+    "  alertLabels: { team: platform } # for routes of Alertmanager",
+    "  disabled: [PingressRoutesDropped]",
+    "  thresholds: { certificateDays: 21 }",
+    "```",
+    "",
+    "With the operator and Kustomize, `kubectl apply -k overlays/monitoring` creates PodMonitors and",
+    "PrometheusRules. Patch the labels by which your Prometheus selects them.",
+    "",
+    "Without the operator, name the files of [`overlays/monitoring/rules`](../overlays/monitoring/rules)",
+    "in `rule_files`, and scrape the port `admin` of the pods:",
+    "",
+    "```yaml",
+    "scrape_configs:",
+    "  - job_name: pingress",
+    "    honor_labels: true",
+    "    kubernetes_sd_configs:",
+    "      - role: pod",
+    "        namespaces: { names: [pingress-system] }",
+    "    relabel_configs:",
+    "      - source_labels: [__meta_kubernetes_pod_container_port_name]",
+    "        regex: admin",
+    "        action: keep",
+    "      - source_labels: [__meta_kubernetes_namespace]",
+    "        target_label: namespace",
+    "      - source_labels: [__meta_kubernetes_pod_name]",
+    "        target_label: pod",
+    "```",
+    "",
+    "In both cases allow Prometheus to reach the ports",
+    "([network policies](security.md#network-policies)). For proxies without a controller, leave out",
+    "`controller.yaml`, and the parts of the alerts that name its metrics stay silent.",
+    "",
+    "## List",
+    "",
+    "| alert | severity | fires when |",
+    "| --- | --- | --- |",
+    ...ALERT_GROUPS.flatMap(({ alerts }) =>
+      alerts.map((alert) =>
+        `| [${alert.name}](#${alert.name.toLowerCase()}) | ${alert.severity} | ${
+          cell(firstSentence(alert.runbook.meaning))
+        } |`
+      )
+    ),
+    "",
+    "The error budget alerts follow chapter 5 of the",
+    "[SRE workbook](https://sre.google/workbook/alerting-on-slos/): each needs a long and a short",
+    "window. They are per host, so route them by their labels `namespace` and `host` to the owners of",
+    "the applications if these are others than you.",
+    "",
+    "## Thresholds",
+    "",
+    "Values of the chart in `prometheusRule.thresholds`. Helm reads fractions of `--set` as text, so use",
+    "a file, or `--set-json prometheusRule.thresholds.errorBudget=0.01`.",
+    "",
+    "| value | default | meaning |",
+    "| --- | --- | --- |",
+    ...Object.entries(THRESHOLDS).map(([name, { default: value, help }]) =>
+      `| \`${name}\` | ${value} | ${cell(help)} |`
+    ),
+    "",
+    ...ALERT_GROUPS.flatMap(({ title, alerts }) => [
+      `## ${title}`,
+      "",
+      ...alerts.flatMap(alertLines),
+    ]),
+  ].join("\n").trimEnd() + "\n";
+}
+
+function alertLines({ name, severity, hold, expression, runbook }: Alert): string[] {
+  return [
+    `### ${name}`,
+    "",
+    hold === "0s" ? `Severity: ${severity}.` : `Severity: ${severity}, after ${hold}.`,
+    "",
+    "```promql",
+    withThresholds(expression, DEFAULT_THRESHOLDS),
+    "```",
+    "",
+    `**Meaning.** ${runbook.meaning}`,
+    "",
+    `**Impact.** ${runbook.impact}`,
+    "",
+    "**Diagnosis.**",
+    "",
+    ...runbook.diagnosis.map((step, index) => `${index + 1}. ${step}`),
+    "",
+    "**Remedy.**",
+    "",
+    ...runbook.remedy.map((step) => `- ${step}`),
+    "",
+  ];
+}
+
+function firstSentence(text: string): string {
+  return /^.*?[.:;](?= |$)/s.exec(text)![0].replace(/[.:;]$/, "");
+}
+
+/** Text that a table cell shows as it stands; what is in backquotes stays code. */
+function cell(text: string): string {
+  return text.replace(/[\\|<*]/g, "\\$&");
+}

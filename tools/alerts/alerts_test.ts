@@ -1,0 +1,74 @@
+/** Alerts without Prometheus; tests/neighbours has what Prometheus makes of them. */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { parse } from "yaml";
+import { CHART } from "../chart/chart_files.ts";
+import { anchorsOf } from "../markdown.ts";
+import { alertFiles } from "./alert_files.ts";
+import { ALERTS_PAGE, alertsPage } from "./alerts_page.ts";
+import { ALERT_GROUPS, ALERTS } from "./groups.ts";
+import { ruleGroups } from "./rule_file.ts";
+import { reasons } from "./reasons.ts";
+import { DEFAULT_THRESHOLDS, threshold, THRESHOLDS, withThresholds } from "./thresholds.ts";
+
+const ROOT = join(import.meta.dirname!, "../..");
+const read = (path: string) => Deno.readTextFileSync(join(ROOT, path));
+
+Deno.test("rule files and runbooks are made from the alerts", () => {
+  for (const [path, text] of [...alertFiles(), [ALERTS_PAGE, alertsPage()]]) {
+    assert.equal(read(path), text, `${path}: run deno task docs:update`);
+  }
+  const files = Array.from(Deno.readDirSync(join(ROOT, CHART, "files/alerts")), ({ name }) => name);
+  assert.deepEqual(files.sort(), ALERT_GROUPS.map(({ name }) => `${name}.yaml`).sort());
+});
+
+Deno.test("every alert has its own name, and a runbook at the address that it shows", () => {
+  const names = ALERTS.map(({ name }) => name);
+  assert.deepEqual(names, [...new Set(names)]);
+  const anchors = anchorsOf(read(ALERTS_PAGE));
+  const { groups } = parse(
+    JSON.stringify(ruleGroups(ALERT_GROUPS, { thresholds: DEFAULT_THRESHOLDS })),
+  );
+  for (const { rules } of groups) {
+    for (const { annotations } of rules) {
+      if (annotations === undefined) continue;
+      const [address, anchor] = annotations.runbook_url.split("#");
+      assert.ok(address.endsWith(ALERTS_PAGE), address);
+      assert.ok(anchors.has(anchor), anchor);
+    }
+  }
+});
+
+Deno.test("every threshold is that of an alert, and every name in a rule is that of a threshold", () => {
+  const chart = alertFiles().filter(([path]) => path.startsWith(CHART)).map(([, text]) =>
+    text.replace(/^#.*$/gm, "")
+  ).join("");
+  for (const name of Object.keys(THRESHOLDS)) {
+    assert.ok(chart.includes(threshold(name as keyof typeof THRESHOLDS)), name);
+  }
+  assert.doesNotMatch(withThresholds(chart, DEFAULT_THRESHOLDS), /\$\{/);
+});
+
+Deno.test("defaults of thresholds are within their bounds", () => {
+  for (const [name, spec] of Object.entries(THRESHOLDS)) {
+    const { default: value, minimum } = spec;
+    const maximum = "maximum" in spec ? spec.maximum : Infinity;
+    assert.ok(value >= minimum && value <= maximum, name);
+  }
+});
+
+Deno.test("an unknown reason of a problem is refused", () => {
+  assert.throws(
+    () => reasons("KeysTooLarge", "KeyTooLarge"),
+    /no reasons of problems: KeyTooLarge/,
+  );
+});
+
+Deno.test("a hold given by the caller replaces that of each alert", () => {
+  const options = { thresholds: DEFAULT_THRESHOLDS, hold: "2s" };
+  const { groups } = parse(JSON.stringify(ruleGroups(ALERT_GROUPS, options)));
+  const holds = groups.flatMap(({ rules }: { rules: { for?: string; alert?: string }[] }) =>
+    rules.filter(({ alert }) => alert !== undefined).map(({ for: hold }) => hold)
+  );
+  assert.deepEqual(new Set(holds), new Set(["2s"]));
+});
