@@ -14,6 +14,8 @@ export function alertsPage(): string {
     "Rules for Prometheus, with a runbook for each. They are made from the [metrics](metrics.md), and",
     "need `honor_labels: true` (`honorLabels`) in the configuration of the scrape. *Critical* alerts",
     "are about traffic that fails now or soon: page somebody. *Warnings* can wait for working hours.",
+    "Tests break proxies, controllers and an API server until each alert fires in a real Prometheus,",
+    "and none fires while a proxy is under mixed load.",
     "",
     "## Install",
     "",

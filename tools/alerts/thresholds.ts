@@ -2,6 +2,10 @@
  * Thresholds of alerts. In: nothing. Out: each with its default and the reason for it, and texts in
  * which values stand in place of their names.
  */
+import { DURATION_BOUNDS } from "../../proxy/telemetry/block.ts";
+
+/** Those that a latency of interest lies between. */
+const BOUNDS = DURATION_BOUNDS.filter((bound) => bound >= 0.25).join(", ");
 
 export interface Threshold {
   /** Sentences; the chart's values and docs/alerts.md have them. */
@@ -29,7 +33,7 @@ export const THRESHOLDS = {
   },
   latencySeconds: {
     help: "99th percentile of the time, in seconds, that a Service takes until the head of its " +
-      "response. Bounds of the histogram are 0.5, 1, 2.5 and 10, so others are interpolated.",
+      `response. Values between the bounds of the histogram (${BOUNDS}) are interpolated.`,
     default: 1,
     minimum: 0.001,
     maximum: 9,
