@@ -138,6 +138,7 @@ async function soak(seconds: number): Promise<string[]> {
     snapshot: snapshotAt(0, backend.port, rpc.port, certificates),
     args: ["--workers=2", "--allow-loopback-upstreams", "--drain-timeout=5s"],
   });
+  console.log(`metrics: http://127.0.0.1:${proxy.adminPort}/metrics`);
   const sockets = async () => (await proxy.descriptors()).sockets;
   const atRest = await sockets();
   const load = new MixedLoad(proxy);

@@ -120,7 +120,7 @@ export class CheckedScene {
       env: { POD_NAME: name },
     });
     this.controllers.set(name, controller);
-    const port = await adminPort(controller);
+    const port = await controller.adminPort();
     await this.pod(name, CONTROLLER, port);
     return controller;
   }
@@ -353,9 +353,4 @@ export class WatchingCommand {
       this.#text += part;
     }
   }
-}
-
-async function adminPort(controller: ControllerProcess): Promise<number> {
-  const { admin } = await controller.line(({ admin }) => admin !== undefined && admin !== null);
-  return Number(String([admin].flat()[0]).split(":").at(-1));
 }

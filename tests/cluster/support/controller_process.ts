@@ -3,6 +3,7 @@
  * a kubeconfig and arguments. Out: its log, its admin port, its exit code.
  */
 import { join } from "node:path";
+import { parseAddress } from "../../../shared/net/address.ts";
 import type { LogLine } from "../../support/proxy_process.ts";
 import { eventually, isThere, PATIENCE } from "./condition.ts";
 import { ProcessGuard } from "./guarded_process.ts";
@@ -96,6 +97,12 @@ export class ControllerProcess {
       if (this.#adminAddress() === null) return false;
       return await this.admin("/readyz").then(({ status }) => status === 200, () => false);
     }, patience);
+  }
+
+  /** Once it listens there. */
+  async adminPort(): Promise<number> {
+    const address = await this.#eventually("admin address", () => this.#adminAddress());
+    return parseAddress(address)!.port;
   }
 
   /** The admin port's answer to `path`. */
