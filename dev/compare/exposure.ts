@@ -2,6 +2,7 @@
  * What clients lose and gain by a change. In: two snapshots. Out: routes whose requests no longer reach their
  * backends, and paths that forward requests which were rejected or asked for credentials before. Pure.
  */
+import { backendNameOf } from "../../shared/snapshot/forward_action.ts";
 import type { Route, Snapshot } from "../../shared/snapshot/types.ts";
 import { type Demand, droppedDemands, isOpen } from "./demands.ts";
 import { type Probe, probesOf } from "./probe.ts";
@@ -68,14 +69,13 @@ type Forwarded = Extract<ProbedAnswer, { readonly kind: "forward" }>;
 
 /** Whatever its port is called, and however it is spoken to. */
 function haveCommonService(a: Forwarded, b: Forwarded): boolean {
-  const services = new Set(a.upstreams.map(serviceOf));
-  return b.upstreams.some((id) => services.has(serviceOf(id)));
+  const services = new Set(a.upstreams.map(backendKey));
+  return b.upstreams.some((id) => services.has(backendKey(id)));
 }
 
-/** `default/web` of `default/web:80+https`. */
-function serviceOf(id: string): string {
-  const [plain] = id.split("+", 1);
-  return plain.slice(0, plain.lastIndexOf(":"));
+function backendKey(id: string): string {
+  const { namespace, name } = backendNameOf(id);
+  return `${namespace}/${name}`;
 }
 
 function openedPaths(old: ProbedSnapshot, now: ProbedSnapshot): OpenedPath[] {

@@ -5,7 +5,7 @@
  * By default a route counts for its host, so that the number of series does not grow with paths;
  * `--metrics-by=route` gives each route its own. Upstreams count for their Service.
  */
-import { serviceOf, upstreamsOf } from "../../shared/snapshot/forward_action.ts";
+import { backendNameOf, upstreamsOf } from "../../shared/snapshot/forward_action.ts";
 import type { HostChange, Route, Upstream } from "../../shared/snapshot/types.ts";
 import { labelsText } from "./exposition.ts";
 import type { SeriesBy, SeriesOptions } from "./series_options.ts";
@@ -219,9 +219,8 @@ function labelsOf({ id, host, origin: { namespace } }: Route): string {
   return labelsText({ namespace, host, route: id });
 }
 
-/** What is no Service, as in a file that somebody wrote, stands for itself. */
 function serviceLabels(upstream: string): string {
-  const { namespace, name } = serviceOf(upstream) ?? { namespace: "", name: upstream };
+  const { namespace, name } = backendNameOf(upstream);
   return labelsText({ namespace, service: apart(namespace, name) });
 }
 
@@ -233,6 +232,6 @@ function apart(namespace: string, name: string): string {
 
 /** @param labels of the series. */
 function infoOf(labels: string, { action, origin: { kind, name } }: Route): string {
-  const services = upstreamsOf(action).map((id) => serviceOf(id)?.name ?? id);
+  const services = upstreamsOf(action).map((id) => backendNameOf(id).name);
   return `${labels},${labelsText({ kind, name, service: [...new Set(services)].join() })}`;
 }

@@ -18,7 +18,7 @@ import { isSameJson, stableText } from "../../controller/base/json.ts";
 import { printable, refusalProblem } from "../../controller/outputs/workload/refusal.ts";
 import { CertificateEntry, Certificates } from "../../proxy/certificates/store.ts";
 import { sortedObstacles } from "../../proxy/listen/socket_specs.ts";
-import { serviceOf } from "../../shared/snapshot/forward_action.ts";
+import { backendNameOf, serviceOf } from "../../shared/snapshot/forward_action.ts";
 import { labelsText, sample } from "../../proxy/telemetry/exposition.ts";
 import { parseAdminRequest } from "../../shared/admin/request.ts";
 import { locateJsonError } from "../../shared/json_error.ts";
@@ -241,6 +241,11 @@ const TEXTS: Readonly<Record<string, Row>> = {
     ["\\", '"', "\n", "a"],
   ],
   "shared/snapshot/forward_action.ts serviceOf": [LARGE_BYTES, serviceOf, ["/", ":", "a/", "a"]],
+  "shared/snapshot/forward_action.ts backendNameOf": [
+    LARGE_BYTES,
+    backendNameOf,
+    ["//", "//a", ":", "a/", "a", "//a:"],
+  ],
   "shared/log.ts escapeUnsafe": [LARGE_BYTES, escapeUnsafe, [...VALUES, "\x9f"]],
   "a line of the log": [LARGE_BYTES, (text) => logger.info(text, { text }), [...VALUES, "\x9f"]],
 };

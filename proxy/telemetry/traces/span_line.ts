@@ -10,6 +10,7 @@
  */
 import { ERROR_KINDS, type ErrorCode } from "../../../shared/error_kinds.ts";
 import { formatAddress } from "../../../shared/net/address.ts";
+import { serviceOf } from "../../../shared/snapshot/forward_action.ts";
 import { requestIdOf } from "../../http/forwarded_headers.ts";
 import { type AttemptSpan, type Exchange, type RequestTrace, SAMPLED } from "../../http/message.ts";
 import { turnNow } from "../../io/turn_clock.ts";
@@ -81,8 +82,6 @@ const KEYS = {
 /** By `ExchangeRecord.version`. */
 const VERSIONS: Readonly<Record<number, string>> = { 10: "1.0", 11: "1.1", 20: "2" };
 
-/** Namespace and name of a Service in the id of its upstream: `default/web:80+https`. */
-const SERVICE = /^([^/]+)\/([^/:]+):/;
 /** The path of a route in the id that most have: `app.example.com Prefix /api`. */
 const ROUTE_PATH = /^\S+ (?:Exact|Prefix|StringPrefix|Regex) (\S+)/;
 
@@ -214,9 +213,10 @@ export class SpanLine {
   }
 
   #service(upstream: string): void {
-    const [, namespace = "", name = ""] = SERVICE.exec(upstream) ?? [];
-    this.#text(KEYS.namespace, namespace);
-    this.#text(KEYS.service, name);
+    const service = serviceOf(upstream);
+    if (service === null) return;
+    this.#text(KEYS.namespace, service.namespace);
+    this.#text(KEYS.service, service.name);
   }
 
   /** @param status of a failure that has no code. */
