@@ -5,6 +5,7 @@
 import type { ClientRequest, IncomingMessage } from "node:http";
 import https from "node:https";
 import type { Socket } from "node:net";
+import { parseRetryAfter } from "../../shared/net/retry_after.ts";
 import { VERSION } from "../../shared/version.ts";
 import type { Credentials } from "./credentials.ts";
 import { ABORTED, type ApiError } from "./types.ts";
@@ -237,10 +238,9 @@ function collect(
 }
 
 function headOf(response: IncomingMessage): { status: number; retryAfter: number | null } {
-  const seconds = Number(response.headers["retry-after"] ?? NaN);
   return {
     status: response.statusCode ?? 0,
-    retryAfter: Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : null,
+    retryAfter: parseRetryAfter(response.headers["retry-after"] ?? null, Date.now()),
   };
 }
 

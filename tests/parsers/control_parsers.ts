@@ -18,6 +18,7 @@ import { isSameJson, stableText } from "../../controller/base/json.ts";
 import { printable, refusalProblem } from "../../controller/outputs/workload/refusal.ts";
 import { CertificateEntry, Certificates } from "../../proxy/certificates/store.ts";
 import { sortedObstacles } from "../../proxy/listen/socket_specs.ts";
+import { parseRetryAfter } from "../../shared/net/retry_after.ts";
 import { backendNameOf, serviceOf } from "../../shared/snapshot/forward_action.ts";
 import { labelsText, sample } from "../../proxy/telemetry/exposition.ts";
 import { parseAdminRequest } from "../../shared/admin/request.ts";
@@ -239,6 +240,11 @@ const TEXTS: Readonly<Record<string, Row>> = {
     LARGE_BYTES,
     (text) => sample("pingress_requests_total", labelsText({ host: text }), 1),
     ["\\", '"', "\n", "a"],
+  ],
+  "shared/net/retry_after.ts parseRetryAfter": [
+    LARGE_BYTES,
+    (text) => parseRetryAfter(text, 0),
+    ["1", "Thu, 26 Nov 2026 20:00:30 GMT", " "],
   ],
   "shared/snapshot/forward_action.ts serviceOf": [LARGE_BYTES, serviceOf, ["/", ":", "a/", "a"]],
   "shared/snapshot/forward_action.ts backendNameOf": [

@@ -4,6 +4,7 @@
  *
  * https://opentelemetry.io/docs/specs/otlp/#otlphttp-response
  */
+import { parseRetryAfter } from "../../../shared/net/retry_after.ts";
 
 export type ExportOutcome =
   /** `rejected` of its spans were not taken. */
@@ -18,8 +19,6 @@ const RETRYABLE: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 /** Of a response's body that is read, in bytes. */
 const MAX_RESPONSE = 64 * 1024;
-
-const SECONDS = /^\d{1,9}$/;
 
 /** Sends `body` to `url` within `timeout` ms. Never rejects. */
 export async function exportTo(
@@ -46,7 +45,7 @@ export async function exportTo(
   }
   const { status, headers } = response;
   if (RETRYABLE.has(status)) {
-    const after = retryAfter(headers.get("Retry-After"), Date.now());
+    const after = parseRetryAfter(headers.get("Retry-After"), Date.now());
     return { kind: "retry", reason: `status ${status}`, after };
   }
   if (status !== 200) return { kind: "refused", reason: `status ${status}` };
@@ -84,14 +83,6 @@ function readResponse(text: string): ExportOutcome {
     rejected: Number.isSafeInteger(rejected) && rejected > 0 ? rejected : 0,
     reason: message,
   };
-}
-
-/** In ms; null where the header says nothing (RFC 9110 §10.2.3). */
-function retryAfter(value: string | null, now: number): number | null {
-  if (value === null) return null;
-  if (SECONDS.test(value)) return Number(value) * 1000;
-  const date = Date.parse(value);
-  return Number.isNaN(date) ? null : Math.max(date - now, 0);
 }
 
 async function readText(response: Response, signal: AbortSignal): Promise<string> {
