@@ -238,7 +238,7 @@ export class Forwarder {
   /** A filter has ended the request with an error, be it its verdict. */
   #filterFailed(exchange: FilteredExchange, thrown: unknown): Promise<void> {
     const error = asProxyError(thrown, "internal");
-    this.#context.telemetry.metrics.filterReplied(exchange.repliedBy, error.status);
+    this.#context.telemetry.filterReplied(exchange, exchange.repliedBy, error.status);
     return this.#localReply(exchange, error);
   }
 
@@ -261,7 +261,7 @@ export class Forwarder {
     reply: Reply | null,
   ): Promise<void> {
     if (reply === null) return this.#serve(exchange, route);
-    this.#context.telemetry.metrics.filterReplied(exchange.repliedBy, reply.head.status);
+    this.#context.telemetry.filterReplied(exchange, exchange.repliedBy, reply.head.status);
     return this.#respond(exchange, reply.head, reply.body);
   }
 
@@ -282,7 +282,7 @@ export class Forwarder {
     if (route !== null) observe(exchange, route.policy, this.#context.telemetry);
     const filters = route === null ? null : route.filters.beforeHttps;
     if (filters === null) {
-      this.#context.telemetry.metrics.filterReplied("https-redirect", head.status);
+      this.#context.telemetry.filterReplied(exchange, "https-redirect", head.status);
       return this.#respond(exchange, head, NO_BODY);
     }
     return this.#redirectFiltered(new FilteredExchange(exchange, filters), head, place);
@@ -306,7 +306,7 @@ export class Forwarder {
       }
       const head = reply?.head ?? toHttps;
       const name = reply === null ? "https-redirect" : exchange.repliedBy;
-      telemetry.metrics.filterReplied(name, head.status);
+      telemetry.filterReplied(exchange, name, head.status);
       await this.#respond(exchange, head, reply?.body ?? NO_BODY);
     } catch (thrown) {
       await this.#localReply(exchange, asProxyError(thrown, "internal"));

@@ -214,6 +214,8 @@ export class RequestTrace {
   spanId = "";
   /** As the route says; "" where it does not. */
   name = "";
+  /** The filter that has replied in place of a backend; "" where none has. */
+  filter = "";
   readonly attempts: AttemptSpan[] = [];
 }
 

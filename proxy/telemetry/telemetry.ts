@@ -9,6 +9,7 @@
  * With one worker both ends are in the main thread, and messages are plain calls.
  */
 import type { ErrorCode } from "../../shared/error_kinds.ts";
+import type { FilterName } from "../filters/filter_name.ts";
 import type { Exchange, ExchangeRecord, RouteTracing } from "../http/message.ts";
 import { AccessLog } from "./access_log/access_log.ts";
 import type { AccessLogOptions } from "./access_log/options.ts";
@@ -143,6 +144,12 @@ export class Telemetry {
   /** Filters may change the request: what the access log shows of it is kept before. */
   filtersBegin(exchange: Exchange): void {
     if (this.#accessLog !== null) keepFields(exchange);
+  }
+
+  /** A filter has replied in place of the backend. `status` is 0 where the client had gone. */
+  filterReplied(exchange: Exchange, filter: FilterName, status: number): void {
+    this.metrics.filterReplied(filter, status);
+    if (this.#tracer !== null) this.#tracer.filterReplied(exchange, filter, status);
   }
 
   /** An exchange goes on to its route; its fields are all there still. */

@@ -1,7 +1,7 @@
 /** Spans of a running proxy, and the trace headers that backends get, as a collector sees them. */
 import assert from "node:assert/strict";
 import { CidrList } from "../../shared/net/cidr.ts";
-import type { Policy } from "../../shared/snapshot/types.ts";
+import type { FilterSpec, Policy } from "../../shared/snapshot/types.ts";
 import {
   Backend,
   Peer,
@@ -10,6 +10,7 @@ import {
   reply,
   statusOf,
 } from "../support/backend.ts";
+import { filteredSnapshot, upstreamTo, WEB } from "../support/filtered_routes.ts";
 import { ObservedProxy } from "../support/observed_proxy.ts";
 import { type CollectedSpan, OtlpCollector } from "../support/otlp_collector.ts";
 import { snapshotOf } from "../support/test_proxy.ts";
@@ -309,6 +310,73 @@ Deno.test("requests that no route takes have a span, malformed ones have none", 
   assert.equal(attributes["pingress.error"], "no_route");
   assert.equal(attributes["error.type"], undefined);
 });
+
+const AUTH = "test/auth:80";
+const REPLIES: readonly [
+  says: string,
+  filters: readonly FilterSpec[],
+  ratio: number,
+  filter: string,
+  status: string,
+  error: string | undefined,
+][] = [
+  [
+    "a redirect",
+    [{ kind: "redirect", location: "https://b.test/", status: 301 }],
+    1,
+    "redirect",
+    "301",
+    undefined,
+  ],
+  [
+    "a list of networks",
+    [{ kind: "access", deny: ["127.0.0.0/8"] }],
+    1,
+    "access",
+    "403",
+    "forbidden",
+  ],
+  [
+    "an authenticator that is down, though the request is not sampled,",
+    [{
+      kind: "access",
+      external: {
+        scheme: "http",
+        authority: [{ kind: "text", text: "auth.test" }],
+        target: [{ kind: "text", text: "/" }],
+        namespace: "test",
+        upstream: AUTH,
+      },
+    }],
+    0,
+    "access",
+    "500",
+    "auth_failed",
+  ],
+];
+for (const [says, filters, ratio, filter, status, error] of REPLIES) {
+  Deno.test(`the span of a response of ${says} names the filter`, async () => {
+    await using backend = new Backend();
+    await using collector = await OtlpCollector.start();
+    using observed = new ObservedProxy([], { traces: { url: collector.url, ratio } });
+    observed.apply(
+      filteredSnapshot({ a: { filters }, plain: {} }, [
+        upstreamTo(AUTH, [refusingPort()]),
+        upstreamTo(WEB, [backend.port]),
+      ]),
+    );
+    using client = await Peer.connect(observed.port);
+    await client.ask(request());
+    await client.ask("GET /plain HTTP/1.1\r\nHost: a\r\n\r\n");
+    await observed.spansSent();
+    const [replied, plain] = collector.ofKind(SERVER).map(({ attributes }) => attributes);
+    assert.equal(replied["pingress.filter"], filter);
+    assert.equal(replied["pingress.route"], "* Prefix /a");
+    assert.equal(replied["http.response.status_code"], status);
+    assert.equal(replied["pingress.error"], error);
+    assert.equal(plain?.["pingress.filter"], undefined);
+  });
+}
 
 Deno.test("methods of a client's invention share one name", async () => {
   await using backend = new Backend();

@@ -411,6 +411,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
     reason: "Moves bytes, or holds a value, without a look at it.",
     functions: {
       "proxy/telemetry/traces/exporter.ts": ["Exporter.take"],
+      "proxy/telemetry/traces/tracer.ts": ["Tracer.filterReplied"],
       "cli/json_parts.ts": ["closed", "nullable"],
       "controller/outputs/output.ts": ["leaderJob"],
       "proxy/io/buffer_pool.ts": ["BufferPool.give", "BulkPool.give"],

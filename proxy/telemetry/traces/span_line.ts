@@ -75,6 +75,7 @@ const KEYS = {
   service: text("k8s.service.name"),
   requestId: text("pingress.request_id"),
   route: text("pingress.route"),
+  filter: text("pingress.filter"),
   error: text("pingress.error"),
   side: text("pingress.error.side"),
 } as const;
@@ -124,6 +125,7 @@ export class SpanLine {
     this.#text(KEYS.userAgent, record.userAgent ?? "");
     this.#text(KEYS.requestId, requestIdOf(exchange));
     this.#text(KEYS.route, record.route ?? "");
+    this.#text(KEYS.filter, trace.filter);
     this.#service(record.upstream);
     const isFailure = record.status >= 500 || record.status === 0 || isServerError(record.error);
     this.#end(record.error, isFailure ? record.status : 0, isFailure);

@@ -173,6 +173,14 @@ export class Tracer {
     traceOf(exchange).attempts.push(attempt);
   }
 
+  /** A filter has replied in place of the backend. @param status 0 where the client had gone. */
+  filterReplied(exchange: Exchange, filter: string, status: number): void {
+    const { tracing } = exchange.record;
+    if (tracing === SAMPLED || (tracing === UNSAMPLED && status >= 500)) {
+      traceOf(exchange).filter = filter;
+    }
+  }
+
   /** A request has ended. `now` in ms since the epoch. */
   exchangeEnded(exchange: Exchange, now: number): void {
     const { record, added } = exchange;
