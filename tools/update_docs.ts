@@ -5,8 +5,8 @@
  * `docs/metrics.md`, `docs/access-log.md`, `docs/differences-from-nginx.md`, `docs/status.md`,
  * `docs/annotations.md`, `docs/configmap.md`, `docs/codes.md`, `docs/schemas`, the features on `docs/gateway.md`, and `docs/performance.md` with its plots; and from the models of the
  * Kubernetes client `dev/manifests/known_fields.json`, and `overlays/warn/nginx-annotations.yaml`; and
- * the values, their schema and templates of `charts/pingress`; and from the alerts `docs/alerts.md`, and the
- * rules in the chart and in `overlays/monitoring`.
+ * the values, their schema and templates of `charts/pingress`; from the alerts `docs/alerts.md`, and the
+ * rules in the chart and in `overlays/monitoring`; and the dashboards in the chart with `docs/dashboards.md`.
  *
  *     deno task docs:update
  */
@@ -17,6 +17,8 @@ import { ANNOTATIONS_PAGE, annotationsPage } from "./annotations_page.ts";
 import { chartFiles } from "./chart/chart_files.ts";
 import { CODES_PAGE, codesPage } from "./codes_page.ts";
 import { CONFIGMAP_PAGE, configmapPage } from "./configmap_page.ts";
+import { dashboardFiles } from "./dashboards/dashboard_files.ts";
+import { DASHBOARDS_PAGE, dashboardsPage } from "./dashboards_page.ts";
 import { DIFFERENCES_PAGE, differencesPage } from "./differences_page.ts";
 import { GATEWAY_PAGE, gatewayPage } from "./gateway_page.ts";
 import { FLAGS_PAGE, flagsPage } from "./flags_page.ts";
@@ -42,6 +44,7 @@ const pages = [
   [METRICS_PAGE, metricsPage()],
   [ACCESS_LOG_PAGE, accessLogPage()],
   [ALERTS_PAGE, alertsPage()],
+  [DASHBOARDS_PAGE, dashboardsPage()],
   [DIFFERENCES_PAGE, differencesPage()],
   [STATUS_PAGE, statusPage()],
   [CODES_PAGE, codesPage()],
@@ -51,6 +54,7 @@ const pages = [
   [KNOWN_FIELDS, knownFieldsText()],
   ...jsonSchemas(),
   ...alertFiles(),
+  ...dashboardFiles(),
   ...chartFiles((path) => Deno.readTextFileSync(path)),
 ];
 for (const [path, text] of pages) {

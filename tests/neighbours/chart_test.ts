@@ -497,6 +497,11 @@ helmTest("every file with alerts or a dashboard is an object", async (helm) => {
   const dashboards = objects.filter(({ metadata }) => /-dashboard-/.test(metadata.name));
   assert.equal(rules.length, count("alerts", ".yaml"));
   assert.equal(dashboards.length, count("dashboards", ".json"));
+  for (const { data } of dashboards as { data?: Record<string, string> }[]) {
+    const [[name, text]] = Object.entries(data ?? {});
+    const file = Deno.readTextFileSync(join(ROOT, CHART, "files/dashboards", name));
+    assert.deepEqual(JSON.parse(text), JSON.parse(file), name);
+  }
 });
 
 helmTest("nothing of the chart is a CustomResourceDefinition", async (helm) => {

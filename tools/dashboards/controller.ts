@@ -1,0 +1,303 @@
+/**
+ * The dashboard of the controller. In: nothing. Out: its panels: the leader, how fast changes arrive, the
+ * stream to proxies, and the API server as the controller sees it.
+ */
+import { aggregate, increase, is, type Label, quantile, rate, series, sum } from "../promql.ts";
+import type { DashboardSpec } from "./dashboard.ts";
+import { graph, stat, WINDOW } from "./panels.ts";
+import { among, orZero } from "./traffic.ts";
+
+const BY_REPLICA: readonly Label[] = ["pod", "instance"];
+const REPLICA = "{{pod}} {{instance}}";
+/** Every controller has it, and no proxy. */
+const IS_CONTROLLER = series("pingress_controller_leader");
+
+function perSecond(selector: string, by: readonly Label[]): string {
+  return sum(rate(selector, WINDOW), by);
+}
+
+export const CONTROLLER: DashboardSpec = {
+  name: "controller",
+  title: "Controller",
+  description: "Leader, changes, stream and API server.",
+  variables: [],
+  rows: [{
+    title: "Now",
+    panels: [
+      stat({
+        title: "Leaders",
+        description: "1 in normal operation. Without a leader, statuses and published " +
+          "configurations are not written; proxies are still updated.",
+        unit: "short",
+        expression: sum(series("pingress_controller_leader")),
+        levels: { red: 1, lower: true },
+      }),
+      stat({
+        title: "Replicas",
+        description: "Replicas of the controller that are scraped.",
+        unit: "short",
+        expression: aggregate("count", series("pingress_controller_leader")),
+      }),
+      stat({
+        title: "Synced",
+        description: "1 if every replica has listed all watched kinds.",
+        unit: "short",
+        expression: aggregate("min", series("pingress_controller_synced")),
+        levels: { red: 1, lower: true },
+      }),
+      stat({
+        title: "Ready proxies",
+        description: "The share of the proxies that should be there.",
+        unit: "percentunit",
+        expression: `${
+          aggregate("max", series("pingress_controller_proxies", { state: is("ready") }))
+        } / ${aggregate("max", series("pingress_controller_proxies", { state: is("desired") }))}`,
+        levels: { orange: 1, red: 0.5, lower: true },
+      }),
+      stat({
+        title: "Oldest change",
+        description: "The age of the oldest change that is not translated yet.",
+        unit: "s",
+        expression: aggregate("max", series("pingress_controller_changes_waiting_seconds")),
+        levels: { orange: 5, red: 30 },
+      }),
+      stat({
+        title: "Problems",
+        description: "Problems of users' objects; `pingress status` lists them.",
+        unit: "short",
+        expression: orZero(sum(aggregate("max", series("pingress_config_problems"), ["reason"]))),
+        levels: { orange: 1, red: 100 },
+      }),
+    ],
+  }, {
+    title: "Changes",
+    panels: [
+      graph({
+        title: "Translations",
+        description: "Failed: the published configuration stays; see the log.",
+        unit: "short",
+        queries: [{
+          expression: perSecond(series("pingress_controller_reconciles_total"), ["result"]),
+          legend: "{{result}}",
+        }],
+      }),
+      graph({
+        title: "Time until proxies have a change",
+        description: "From the end of a translation until a proxy reports it as applied.",
+        unit: "s",
+        queries: ([0.5, 0.99] as const).map((share) => ({
+          expression: quantile(share, "pingress_controller_stream_propagation_seconds_bucket", {
+            window: WINDOW,
+          }),
+          legend: `p${share * 100}`,
+        })),
+      }),
+      graph({
+        title: "Duration of translations",
+        description: "With the wait for Secrets.",
+        unit: "s",
+        queries: ([0.5, 0.99] as const).map((share) => ({
+          expression: quantile(share, "pingress_controller_reconcile_duration_seconds_bucket", {
+            window: WINDOW,
+          }),
+          legend: `p${share * 100}`,
+        })),
+      }),
+      graph({
+        title: "Ingresses",
+        description: "Of the served classes. Partly: some of their paths return errors.",
+        unit: "short",
+        isStacked: true,
+        queries: [{
+          expression: aggregate("max", series("pingress_controller_ingresses"), ["accepted"]),
+          legend: "{{accepted}}",
+        }],
+      }),
+      graph({
+        title: "Problems",
+        description: "By reason; docs/codes.md explains each.",
+        unit: "short",
+        queries: [{
+          expression: orZero(
+            aggregate("max", series("pingress_config_problems"), ["reason"]),
+          ),
+          legend: "{{reason}}",
+        }],
+      }),
+      graph({
+        title: "Size of the configuration",
+        description: "As published. Beyond 1 MiB it is split into several objects.",
+        unit: "bytes",
+        queries: [{
+          expression: aggregate("max", series("pingress_controller_published_bytes"), ["kind"]),
+          legend: "{{kind}}",
+        }],
+      }),
+    ],
+  }, {
+    title: "Proxies",
+    panels: [
+      graph({
+        title: "Pods of proxies",
+        description: "As the Kubernetes workload has them.",
+        unit: "short",
+        queries: [{
+          expression: aggregate("max", series("pingress_controller_proxies"), ["state"]),
+          legend: "{{state}}",
+        }],
+      }),
+      graph({
+        title: "Proxies on the stream",
+        description: "All replicas together. Those that are connected and not in sync are behind.",
+        unit: "short",
+        queries: [{
+          expression: sum(series("pingress_controller_stream_proxies"), ["state"]),
+          legend: "{{state}}",
+        }],
+      }),
+      graph({
+        title: "Updates sent",
+        description: "`snapshot` is a whole configuration: many of them are many new proxies.",
+        unit: "short",
+        queries: [{
+          expression: perSecond(series("pingress_controller_stream_updates_total"), ["kind"]),
+          legend: "{{kind}}",
+        }],
+      }),
+      graph({
+        title: "Refused updates and ended streams",
+        description: "A proxy that refuses an update keeps what it serves; see its log.",
+        unit: "short",
+        queries: [
+          {
+            expression: orZero(
+              perSecond(series("pingress_controller_stream_refused_updates_total"), ["code"]),
+            ),
+            legend: "refused {{code}}",
+          },
+          {
+            expression: orZero(
+              perSecond(series("pingress_controller_stream_ends_total"), ["reason"]),
+            ),
+            legend: "ended {{reason}}",
+          },
+          {
+            expression: orZero(
+              perSecond(series("pingress_controller_stream_refusals_total"), ["status"]),
+            ),
+            legend: "rejected {{status}}",
+          },
+        ],
+      }),
+    ],
+  }, {
+    title: "API server",
+    panels: [
+      graph({
+        title: "Calls",
+        description: "By status code; 0: there was no complete response.",
+        unit: "reqps",
+        queries: [{
+          expression: perSecond(
+            series("pingress_controller_api_requests_total"),
+            ["verb", "code"],
+          ),
+          legend: "{{verb}} {{code}}",
+        }],
+      }),
+      graph({
+        title: "Duration of calls, p99",
+        description: "Without watches.",
+        unit: "s",
+        queries: [{
+          expression: quantile(
+            0.99,
+            "pingress_controller_api_request_duration_seconds_bucket",
+            { by: ["verb"], window: WINDOW },
+          ),
+          legend: "{{verb}}",
+        }],
+      }),
+      graph({
+        title: "Restarted watches",
+        description:
+          "The API server ends each in order from time to time; other reasons are faults.",
+        unit: "short",
+        queries: [{
+          expression: orZero(
+            sum(increase(series("pingress_controller_watch_restarts_total"), WINDOW), [
+              "resource",
+              "reason",
+            ]),
+          ),
+          legend: "{{resource}} {{reason}}",
+        }],
+      }),
+      graph({
+        title: "Waiting writes",
+        description: "Objects whose status or Events are to be written.",
+        unit: "short",
+        queries: [{
+          expression: aggregate("max", series("pingress_controller_writes_waiting"), ["of"]),
+          legend: "{{of}}",
+        }],
+      }),
+      graph({
+        title: "Jobs",
+        description: "Runs that write to the API server, of the leader.",
+        unit: "short",
+        queries: [{
+          expression: perSecond(series("pingress_controller_job_runs_total"), ["job", "result"]),
+          legend: "{{job}} {{result}}",
+        }],
+      }),
+      graph({
+        title: "Objects",
+        description: "In the stores of the watches.",
+        unit: "short",
+        queries: [{
+          expression: aggregate("max", series("pingress_controller_objects"), ["resource"]),
+          legend: "{{resource}}",
+        }],
+      }),
+    ],
+  }, {
+    title: "Processes",
+    panels: [
+      graph({
+        title: "CPU",
+        description: "In cores.",
+        unit: "short",
+        width: 8,
+        queries: [{
+          expression: among(rate(series("process_cpu_seconds_total"), WINDOW), IS_CONTROLLER),
+          legend: REPLICA,
+        }],
+      }),
+      graph({
+        title: "Memory",
+        description: "Resident memory.",
+        unit: "bytes",
+        width: 8,
+        queries: [{
+          expression: among(series("process_resident_memory_bytes"), IS_CONTROLLER),
+          legend: REPLICA,
+        }],
+      }),
+      graph({
+        title: "Delay of the event loop",
+        description: "The longest of the last minute.",
+        unit: "s",
+        width: 8,
+        queries: [{
+          expression: aggregate(
+            "max",
+            series("pingress_controller_event_loop_delay_seconds"),
+            BY_REPLICA,
+          ),
+          legend: REPLICA,
+        }],
+      }),
+    ],
+  }],
+};

@@ -1,0 +1,73 @@
+/** The dashboards as files; tests/neighbours runs their queries. */
+import assert from "node:assert/strict";
+import { DASHBOARDS_PAGE, dashboardsPage } from "../dashboards_page.ts";
+import { dashboardFiles } from "./dashboard_files.ts";
+
+const COLUMNS = 24;
+
+interface Panel {
+  readonly id: number;
+  readonly type: string;
+  readonly title: string;
+  readonly description?: string;
+  readonly gridPos: {
+    readonly x: number;
+    readonly y: number;
+    readonly w: number;
+    readonly h: number;
+  };
+  readonly targets?: readonly {
+    readonly expr: string;
+    readonly refId: string;
+    readonly legendFormat?: string;
+  }[];
+}
+
+const read = (path: string) => Deno.readTextFileSync(new URL(`../../${path}`, import.meta.url));
+
+for (const [path, text] of [...dashboardFiles(), [DASHBOARDS_PAGE, dashboardsPage()]]) {
+  Deno.test(`${path} matches the code`, () => {
+    assert.equal(read(path), text, "run deno task docs:update");
+  });
+}
+
+for (const [path, text] of dashboardFiles()) {
+  const { uid, panels }: { uid: string; panels: readonly Panel[] } = JSON.parse(text);
+
+  Deno.test(`the panels of ${uid} have a title, a description and no place in common`, () => {
+    assert.ok(path.endsWith(`/${uid.replace("pingress-", "")}.json`));
+    const taken = new Set<string>();
+    const titles = new Set<string>();
+    let row = "";
+    for (const { type, title, description, gridPos: { x, y, w, h } } of panels) {
+      if (type === "row") row = title;
+      else assert.ok((description ?? "").endsWith("."), title);
+      assert.ok(!titles.has(`${row} ${title}`), `${title} twice`);
+      titles.add(`${row} ${title}`);
+      assert.ok(x + w <= COLUMNS, title);
+      for (let column = x; column < x + w; column++) {
+        for (let line = y; line < y + h; line++) {
+          assert.ok(!taken.has(`${column} ${line}`), `${title} overlaps`);
+          taken.add(`${column} ${line}`);
+        }
+      }
+    }
+    assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length);
+  });
+
+  Deno.test(`the queries of ${uid} keep the labels that their legends name`, () => {
+    for (const { title, targets = [] } of panels) {
+      assert.deepEqual(
+        targets.map(({ refId }) => refId),
+        targets.map((_, index) => String.fromCharCode(65 + index)),
+      );
+      for (const { expr, legendFormat = "" } of targets) {
+        const kept = /(?:sum|min|max|count) by \(([^)]*)\)/.exec(expr)?.[1].split(", ");
+        if (kept === undefined) continue;
+        for (const [, label] of legendFormat.matchAll(/\{\{(\w+)\}\}/g)) {
+          assert.ok(kept.includes(label), `${title}: ${expr} has no ${label}`);
+        }
+      }
+    }
+  });
+}
