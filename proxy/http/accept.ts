@@ -1,6 +1,6 @@
 /**
- * Which of two forms a local reply takes. In: the values of a request's Accept field. Out: whether
- * the client prefers JSON to plain text (RFC 9110 §12.5.1).
+ * Which of two forms a response of our own takes. In: the values of a request's Accept field. Out: whether
+ * the client prefers JSON, or OpenMetrics, to plain text (RFC 9110 §12.5.1).
  *
  * A client chooses these bytes, and HPACK lets it repeat 28 KiB of them for 38: only the first 512
  * are read, once. A library that counted the quotes of 28 KiB took 1.1 s for one request.
@@ -40,6 +40,30 @@ export function prefersJson(lines: Iterable<string>): boolean {
     form.specificity = range.specificity;
   }
   return json.weight > 0 && json.weight >= text.weight;
+}
+
+const OPENMETRICS = "application/openmetrics-text";
+const OPENMETRICS_VERSION = /^version=(?:1\.0\.0|"1\.0\.0")$/;
+
+/**
+ * Whether a scraper that sends these lines of Accept gets OpenMetrics 1.0: it names that, and plain text
+ * with no greater weight. Ranges with a malformed weight do not count.
+ */
+export function prefersOpenMetrics(lines: Iterable<string>): boolean {
+  let open = 0;
+  let text = 0;
+  for (const element of firstElements(lines)) {
+    const [name, ...parameters] = element.split(";").map((part) => part.trim().toLowerCase());
+    if (name !== OPENMETRICS && name !== "text/plain") continue;
+    const weight = weightOf(parameters.filter((parameter) => parameter.startsWith("q="))) ?? 0;
+    if (name === "text/plain") text = Math.max(text, weight);
+    else if (
+      parameters.every((parameter) =>
+        !parameter.startsWith("version=") || OPENMETRICS_VERSION.test(parameter)
+      )
+    ) open = Math.max(open, weight);
+  }
+  return open > 0 && open >= text;
 }
 
 /** Elements of the list, those that the limit cuts left out. */

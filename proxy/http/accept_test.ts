@@ -1,6 +1,6 @@
 /** Which form a local reply takes, by Accept. */
 import assert from "node:assert/strict";
-import { ACCEPT_BYTES, prefersJson } from "./accept.ts";
+import { ACCEPT_BYTES, prefersJson, prefersOpenMetrics } from "./accept.ts";
 
 const CASES: readonly (readonly [lines: readonly string[], json: boolean])[] = [
   [[], false],
@@ -38,6 +38,47 @@ const CASES: readonly (readonly [lines: readonly string[], json: boolean])[] = [
 for (const [lines, json] of CASES) {
   Deno.test(`Accept: ${lines.join(" | ")} gets ${json ? "JSON" : "text"}`, () => {
     assert.equal(prefersJson(lines), json);
+  });
+}
+
+const SCRAPERS: readonly (readonly [accept: string, openMetrics: boolean])[] = [
+  // Prometheus 2.42, and 3.5 with and without native histograms.
+  [
+    "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75," +
+    "text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
+    true,
+  ],
+  [
+    "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5," +
+    "application/openmetrics-text;version=0.0.1;q=0.4,text/plain;version=1.0.0;" +
+    "escaping=allow-utf-8;q=0.3,text/plain;version=0.0.4;q=0.2,*/*;q=0.1",
+    true,
+  ],
+  [
+    "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited;" +
+    "q=0.6,application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5," +
+    "application/openmetrics-text;version=0.0.1;q=0.4,text/plain;version=1.0.0;" +
+    "escaping=allow-utf-8;q=0.3,text/plain;version=0.0.4;q=0.2,*/*;q=0.1",
+    true,
+  ],
+  ["application/openmetrics-text", true],
+  ['Application/OpenMetrics-Text; version="1.0.0"; charset=utf-8', true],
+  ["text/plain;version=0.0.4;q=0.5, application/openmetrics-text;q=0.5", true],
+  ["", false],
+  ["*/*", false],
+  ["application/*", false],
+  ["text/plain;version=0.0.4", false],
+  ["text/plain, application/openmetrics-text;q=0.9", false],
+  ["application/openmetrics-text;version=0.0.1", false],
+  ["application/openmetrics-text;version=2.0.0", false],
+  ["application/openmetrics-text;q=0", false],
+  ["application/openmetrics-text;q=2", false],
+  ["application/openmetrics-text;q=1;q=1", false],
+];
+
+for (const [accept, openMetrics] of SCRAPERS) {
+  Deno.test(`Accept: ${accept} gets metrics as ${openMetrics ? "OpenMetrics" : "text"}`, () => {
+    assert.equal(prefersOpenMetrics([accept]), openMetrics);
   });
 }
 

@@ -17,7 +17,7 @@ import {
 import { gatewayOf, sharedSocketOf } from "../../shared/snapshot/listener_id.ts";
 import type { Action, Listener, Snapshot } from "../../shared/snapshot/types.ts";
 import { serialiseSnapshot } from "../../shared/snapshot/serialise.ts";
-import { prefersJson } from "../http/accept.ts";
+import { prefersJson, prefersOpenMetrics } from "../http/accept.ts";
 import type { Limits } from "../http/limits.ts";
 import type { SocketStates } from "../listen/listener_sockets.ts";
 import { memoryInUse } from "../listen/overload.ts";
@@ -28,7 +28,7 @@ import {
   redirectUrl,
   turnedOffBy,
 } from "../router/explain.ts";
-import { METRICS_CONTENT_TYPE, streamPieces } from "../telemetry/exposition.ts";
+import { CONTENT_TYPES, streamPieces } from "../telemetry/exposition.ts";
 import { explainedListener } from "./explained_listener.ts";
 import { explainedSettings } from "./explained_settings.ts";
 import type { ConfigurationState } from "./sources.ts";
@@ -71,7 +71,7 @@ export function metricsHandler(
   { hub, version, limits }: Pick<AdminHandlersOptions, "hub" | "version" | "limits">,
 ): AdminHandler {
   const startedAt = Date.now();
-  return ({ method }) => {
+  return ({ method, headers }) => {
     const about = {
       version,
       deno: Deno.version.deno,
@@ -82,8 +82,11 @@ export function metricsHandler(
       limits: { connections: limits.connections, memory_bytes: limits.memoryBytes },
     };
     const aborted = () => method === "HEAD" || hub.scrapeAborted();
-    return new Response(streamPieces(hub.scrape(about), aborted), {
-      headers: { "content-type": METRICS_CONTENT_TYPE },
+    // It shows no more than the text unless there are exemplars.
+    const isOpen = hub.hasExemplars && prefersOpenMetrics([headers.get("accept") ?? ""]);
+    const format = isOpen ? "openmetrics" : "text";
+    return new Response(streamPieces(hub.scrape(about, format), aborted), {
+      headers: { "content-type": CONTENT_TYPES[format] },
     });
   };
 }

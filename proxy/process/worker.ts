@@ -71,7 +71,10 @@ function start(
 ): void {
   telemetry = new Telemetry(
     setup,
-    (message) => self.postMessage({ kind: "telemetry", message }, [message.bytes.buffer]),
+    (message) => {
+      const transfer = "bytes" in message ? [message.bytes.buffer] : [];
+      self.postMessage({ kind: "telemetry", message }, transfer);
+    },
   );
   telemetry.sampleLoop();
   log = createLogger({

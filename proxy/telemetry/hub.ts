@@ -13,6 +13,8 @@ import type { TraceOptions } from "./traces/options.ts";
 import type { SpanRelay } from "./traces/span_relay.ts";
 import { Block, placeOfState } from "./block.ts";
 import { chunksFor } from "./chunks.ts";
+import { ExemplarStore } from "./exemplars.ts";
+import type { Format } from "./exposition.ts";
 import { type CertificateTerm, scrape, type Scraped, type ScrapedProcess } from "./scrape.ts";
 import { RouteSeries, ServiceSeries } from "./series.ts";
 import { DEFAULT_SERIES, type SeriesOptions } from "./series_options.ts";
@@ -58,6 +60,8 @@ export class TelemetryHub {
   readonly #now: () => number;
   readonly #routes: RouteSeries;
   readonly #services: ServiceSeries;
+  /** Null without traces. */
+  readonly #exemplars: ExemplarStore | null;
   /** What replaced workers have counted, less what reused slots had counted for others. */
   readonly #base = new Block();
   /** That, and those of workers; another array after each change. */
@@ -82,6 +86,7 @@ export class TelemetryHub {
     const series = options.series ?? DEFAULT_SERIES;
     this.#routes = new RouteSeries(series, this.#now);
     this.#services = new ServiceSeries(series, this.#now);
+    this.#exemplars = (options.traces ?? null) === null ? null : new ExemplarStore();
   }
 
   /**
@@ -104,6 +109,7 @@ export class TelemetryHub {
         traces: traces?.options ?? null,
       },
       receive: (message) => {
+        if (message.kind === "exemplars") return this.#exemplars?.take(message.exemplars);
         const size = message.bytes.length;
         if (message.kind === "lines") output.writeBatch(message.bytes, message.lines);
         else traces?.relay.take(message);
@@ -125,7 +131,10 @@ export class TelemetryHub {
   changes({ hosts, upstreams, removedUpstreams }: CountedChanges): void {
     if (hosts.length + upstreams.length + removedUpstreams.length === 0) return;
     const blocks = [...this.#workers.keys()];
-    const ofRoutes = this.#routes.update(hosts, (slot) => this.#base.clearRoute(slot, blocks));
+    const ofRoutes = this.#routes.update(hosts, (slot) => {
+      this.#base.clearRoute(slot, blocks);
+      this.#exemplars?.clear(slot);
+    });
     const ofUpstreams = this.#services.update(
       upstreams,
       removedUpstreams,
@@ -188,9 +197,14 @@ export class TelemetryHub {
     this.#scrapesAborted++;
   }
 
+  /** Requests are shown beside their durations, in formats that have such. */
+  get hasExemplars(): boolean {
+    return this.#exemplars !== null;
+  }
+
   /** The text of `/metrics`, in pieces, for `streamPieces`. */
-  scrape(about: ScrapedProcess): Iterator<string> {
-    return scrape({
+  scrape(about: ScrapedProcess, format: Format = "text"): Iterator<string> {
+    const scraped = {
       blocks: () => this.#blocks,
       workers: [...this.#workers].map(([block, { place }]) => {
         return { place, block, cpu: this.#cpuOf(block, place) };
@@ -207,8 +221,10 @@ export class TelemetryHub {
       stream: this.#options.stream?.() ?? null,
       linesDropped: this.#options.output.dropped,
       spans: this.#options.traces?.relay.scraped ?? null,
+      exemplars: this.#exemplars,
       about,
-    });
+    };
+    return scrape(scraped, format);
   }
 
   /** In seconds, with that of the workers that it has replaced. */

@@ -166,13 +166,12 @@ export class Metrics {
   /** Counts an exchange that has ended. `method` is "" where it could not be read. */
   exchangeEnded(record: ExchangeRecord, method: string): void {
     if (record.prepared) this.#totals[REQUESTS_ACTIVE]--;
-    const slot = this.#routes.slotOf(record.counters, record.routedAt);
+    const slot = this.slotOf(record);
     const cells = this.#block.routes.of(slot)!;
     const index = indexInChunk(slot);
     const status = classIndex(record.status);
     cells[cellAt(index, requestCell(methodIndex(method), status))]++;
-    // A tunnel's life says nothing of how fast a route answers.
-    if (record.status !== 101) {
+    if (this.isTimed(record)) {
       const seconds = record.duration / 1000;
       cells[cellAt(index, durationCell(bucketIndex(seconds)))]++;
       cells[cellAt(index, CELLS.durationSum)] += seconds;
@@ -181,6 +180,16 @@ export class Metrics {
     cells[cellAt(index, CELLS.bytesOut)] += record.bytesOut;
     if (record.tries > 1) cells[cellAt(index, CELLS.retries)] += record.tries - 1;
     if (record.error !== null) this.#totals[placeOfError(record.error)]++;
+  }
+
+  /** The slot in which an exchange that ends now counts. */
+  slotOf({ counters, routedAt }: ExchangeRecord): number {
+    return this.#routes.slotOf(counters, routedAt);
+  }
+
+  /** Whether its duration counts: a tunnel's life says nothing of how fast a route answers. */
+  isTimed({ status }: ExchangeRecord): boolean {
+    return status !== 101;
   }
 
   /** A filter has replied in place of the backend. `status` is 0 where the client had gone. */

@@ -20,7 +20,7 @@ import {
 } from "./block.ts";
 import { REQUEST_ORDER } from "../filters/filter_order.ts";
 import type { MetricName } from "./catalogue.ts";
-import { type Labels, labelsText, metric } from "./exposition.ts";
+import { Exposition, type Format, type Labels, labelsText } from "./exposition.ts";
 import {
   routeMetrics,
   type ScrapedSeries,
@@ -78,81 +78,91 @@ const DAY = 24 * 60 * 60 * 1000;
 /** Hosts that a certificate's label names. */
 const MAX_HOSTS = 10;
 
-export function* scrape(scraped: Scraped): Generator<string> {
-  yield* processMetrics(scraped);
-  yield* workerMetrics(scraped);
-  yield* streamMetrics(scraped);
-  yield* snapshotMetrics(scraped);
-  yield* trafficMetrics(scraped);
-  yield* serviceMetrics(scraped);
-  yield* spanMetrics(scraped);
-  yield* routeMetrics(scraped);
-  yield entryMetrics(scraped);
+export function* scrape(scraped: Scraped, format: Format = "text"): Generator<string> {
+  const out = new Exposition(format);
+  yield* processMetrics(scraped, out);
+  yield* workerMetrics(scraped, out);
+  yield* streamMetrics(scraped, out);
+  yield* snapshotMetrics(scraped, out);
+  yield* trafficMetrics(scraped, out);
+  yield* serviceMetrics(scraped, out);
+  yield* spanMetrics(scraped, out);
+  yield* routeMetrics(scraped, out);
+  yield entryMetrics(scraped, out) + out.end;
 }
 
-function* processMetrics({ about, loads, scrapesAborted }: Scraped): Generator<string> {
+function* processMetrics(
+  { about, loads, scrapesAborted }: Scraped,
+  out: Exposition,
+): Generator<string> {
   const limits = Object.entries(about.limits).filter(([, limit]) => limit !== 0);
-  yield single("process_start_time_seconds", about.startedAt / 1000) +
-    single("process_cpu_seconds_total", about.cpu) +
-    single("process_resident_memory_bytes", about.memory) +
-    metric("pingress_build_info", [[{ version: about.version, deno: about.deno }, 1]]) +
-    metric("pingress_limit", limits.map(([name, limit]) => [{ name }, limit])) +
-    single("pingress_scrapes_aborted_total", scrapesAborted) +
-    metric("pingress_snapshot_loads_total", [
+  yield out.single("process_start_time_seconds", about.startedAt / 1000) +
+    out.single("process_cpu_seconds_total", about.cpu) +
+    out.single("process_resident_memory_bytes", about.memory) +
+    out.metric("pingress_build_info", [[{ version: about.version, deno: about.deno }, 1]]) +
+    out.metric("pingress_limit", limits.map(([name, limit]) => [{ name }, limit])) +
+    out.single("pingress_scrapes_aborted_total", scrapesAborted) +
+    out.metric("pingress_snapshot_loads_total", [
       [{ result: "applied" }, loads.applied],
       [{ result: "refused" }, loads.refused],
     ]);
 }
 
-function* workerMetrics({ workers, restarts, stalls }: Scraped): Generator<string> {
+function* workerMetrics(
+  { workers, restarts, stalls }: Scraped,
+  out: Exposition,
+): Generator<string> {
   const each = (name: MetricName, valueOf: (worker: ScrapedWorker) => number) =>
-    metric(name, workers.map((worker) => [{ worker: String(worker.place) }, valueOf(worker)]));
+    out.metric(name, workers.map((worker) => [{ worker: String(worker.place) }, valueOf(worker)]));
   const state = (name: WorkerState) => ({ block }: ScrapedWorker) =>
     block.totals[placeOfState(name)];
-  yield single("pingress_workers", workers.length) +
-    single("pingress_worker_restarts_total", restarts) +
-    single("pingress_worker_stalls_total", stalls) +
+  yield out.single("pingress_workers", workers.length) +
+    out.single("pingress_worker_restarts_total", restarts) +
+    out.single("pingress_worker_stalls_total", stalls) +
     each("pingress_worker_cpu_seconds_total", ({ cpu }) => cpu) +
     each("pingress_worker_delay_seconds", state("delaySeconds")) +
     each("pingress_worker_heap_bytes", state("heapBytes"));
 }
 
-function* streamMetrics({ stream }: Scraped): Generator<string> {
+function* streamMetrics({ stream }: Scraped, out: Exposition): Generator<string> {
   if (stream === null) return;
-  yield single("pingress_stream_connected", stream.isConnected ? 1 : 0) +
-    metric("pingress_stream_connects_total", [
+  yield out.single("pingress_stream_connected", stream.isConnected ? 1 : 0) +
+    out.metric("pingress_stream_connects_total", [
       [{ result: "ok" }, stream.opened],
       [{ result: "failed" }, stream.failed],
     ]) +
-    metric(
+    out.metric(
       "pingress_stream_updates_total",
       UPDATE_KINDS.flatMap((kind) =>
         UPDATE_RESULTS.map((result) => [{ kind, result }, stream.updates[kind][result]] as const)
       ),
     );
   if (stream.syncAge !== null) {
-    yield single("pingress_stream_sync_age_seconds", Math.max(0, stream.syncAge) / 1000);
+    yield out.single("pingress_stream_sync_age_seconds", Math.max(0, stream.syncAge) / 1000);
   }
 }
 
-function* snapshotMetrics({ inForce, certificates, about }: Scraped): Generator<string> {
+function* snapshotMetrics(
+  { inForce, certificates, about }: Scraped,
+  out: Exposition,
+): Generator<string> {
   if (inForce === null) return;
   const { version, routes, upstreams } = inForce.snapshot;
-  yield single("pingress_snapshot_age_seconds", Math.max(0, inForce.age) / 1000) +
-    metric("pingress_snapshot_info", [[{ epoch: version.epoch }, 1]]) +
-    metric(
+  yield out.single("pingress_snapshot_age_seconds", Math.max(0, inForce.age) / 1000) +
+    out.metric("pingress_snapshot_info", [[{ epoch: version.epoch }, 1]]) +
+    out.metric(
       "pingress_snapshot_resource_version",
       Object.entries(version.seen).map(([kind, seen]) => [{ kind }, seen]),
     ) +
-    single("pingress_snapshot_routes", routes.length) +
-    single("pingress_snapshot_upstreams", upstreams.length) +
-    single("pingress_certificates_refused", certificates.refused);
+    out.single("pingress_snapshot_routes", routes.length) +
+    out.single("pingress_snapshot_upstreams", upstreams.length) +
+    out.single("pingress_certificates_refused", certificates.refused);
   const ends = certificateEnds(certificates.usable);
-  yield metric(
+  yield out.metric(
     "pingress_certificate_expiration_timestamp_seconds",
     ends.map(([labels, validTo]) => [labels, validTo / 1000]),
   );
-  yield metric(
+  yield out.metric(
     "pingress_certificate_days_left",
     ends.map((
       [labels, validTo],
@@ -177,56 +187,56 @@ function showHosts({ hosts, isDefault }: CertificateTerm): string {
   return [...isDefault ? ["*"] : [], ...hosts.slice(0, MAX_HOSTS)].join(",") + more;
 }
 
-function* spanMetrics({ spans }: Scraped): Generator<string> {
+function* spanMetrics({ spans }: Scraped, out: Exposition): Generator<string> {
   if (spans === null) return;
-  yield single("pingress_spans_exported_total", spans.exported) +
-    metric(
+  yield out.single("pingress_spans_exported_total", spans.exported) +
+    out.metric(
       "pingress_spans_dropped_total",
       Object.entries(spans.dropped).map(([reason, count]) => [{ reason }, count]),
     );
 }
 
-function* trafficMetrics({ blocks, linesDropped }: Scraped): Generator<string> {
+function* trafficMetrics({ blocks, linesDropped }: Scraped, out: Exposition): Generator<string> {
   const all = blocks();
   const at = (place: number) => all.reduce((sum, { totals }) => sum + totals[place], 0);
   const total = (name: Total) => at(placeOf(name));
-  yield single("pingress_connections_total", total("connections")) +
-    single("pingress_connections_open", total("connectionsOpen")) +
-    single("pingress_requests_active", total("requestsActive")) +
-    single("pingress_descriptors_exhausted_total", total("descriptorsExhausted")) +
-    metric(
+  yield out.single("pingress_connections_total", total("connections")) +
+    out.single("pingress_connections_open", total("connectionsOpen")) +
+    out.single("pingress_requests_active", total("requestsActive")) +
+    out.single("pingress_descriptors_exhausted_total", total("descriptorsExhausted")) +
+    out.metric(
       "pingress_connections_shed_total",
       Object.entries(SHED_TOTALS).map(([reason, name]) => [{ reason }, total(name)]),
     ) +
-    metric(
+    out.metric(
       "pingress_http2_connections_ended_total",
       Object.entries(HTTP2_END_TOTALS).map(([reason, name]) => [{ reason }, total(name)]),
     ) +
-    single("pingress_accept_errors_total", total("acceptsFailed")) +
-    single("pingress_tls_handshake_errors_total", total("handshakesFailed")) +
-    single("pingress_tunnels_total", total("tunnels")) +
-    single("pingress_tunnels_open", total("tunnelsOpen")) +
-    metric("pingress_upstream_connects_total", [
+    out.single("pingress_accept_errors_total", total("acceptsFailed")) +
+    out.single("pingress_tls_handshake_errors_total", total("handshakesFailed")) +
+    out.single("pingress_tunnels_total", total("tunnels")) +
+    out.single("pingress_tunnels_open", total("tunnelsOpen")) +
+    out.metric("pingress_upstream_connects_total", [
       [{ result: "ok" }, total("upstreamConnects")],
       [{ result: "failed" }, total("upstreamConnectsFailed")],
     ]) +
-    single("pingress_upstream_connections_reused_total", total("upstreamReuses")) +
-    metric(
+    out.single("pingress_upstream_connections_reused_total", total("upstreamReuses")) +
+    out.metric(
       "pingress_upstream_ejections_total",
       Object.entries(EJECTION_TOTALS).map(([reason, name]) => [{ reason }, total(name)]),
     ) +
-    single("pingress_requests_held", total("requestsHeld")) +
-    metric(
+    out.single("pingress_requests_held", total("requestsHeld")) +
+    out.metric(
       "pingress_holds_total",
       Object.entries(HOLD_TOTALS).map(([outcome, name]) => [{ outcome }, total(name)]),
     ) +
-    single("pingress_upstream_retries_denied_total", total("upstreamRetriesDenied")) +
-    single("pingress_log_lines_dropped_total", total("logLinesDropped") + linesDropped) +
-    metric(
+    out.single("pingress_upstream_retries_denied_total", total("upstreamRetriesDenied")) +
+    out.single("pingress_log_lines_dropped_total", total("logLinesDropped") + linesDropped) +
+    out.metric(
       "pingress_request_errors_total",
       ERROR_CODES.map((code) => [{ code }, at(placeOfError(code))]),
     ) +
-    metric(
+    out.metric(
       "pingress_filter_replies_total",
       REQUEST_ORDER.flatMap((filter) =>
         STATUS_CLASSES
@@ -238,13 +248,9 @@ function* trafficMetrics({ blocks, linesDropped }: Scraped): Generator<string> {
 }
 
 /** How many there are, so that somebody learns of a limit that is too low. */
-function entryMetrics({ routes, services }: Scraped): string {
+function entryMetrics({ routes, services }: Scraped, out: Exposition): string {
   const samples = ([of, { own, waiting }]: readonly [string, SeriesSlots]) =>
     [[{ of, state: "own" }, own], [{ of, state: "other" }, waiting]] as const;
   const all = [[routes.by, routes.slots], ["service", services.slots]] as const;
-  return metric("pingress_metrics_entries", all.flatMap(samples));
-}
-
-function single(name: MetricName, value: number): string {
-  return metric(name, [[{}, value]]);
+  return out.metric("pingress_metrics_entries", all.flatMap(samples));
 }

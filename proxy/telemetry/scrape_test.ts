@@ -28,6 +28,7 @@ function scraped(block: Block): Scraped {
     workers: [{ place: 0, block, cpu: 0 }],
     routes,
     services: new ServiceSeries(DEFAULT_SERIES, () => 0),
+    exemplars: null,
     endpoints: new Map([['namespace="default",service="a"', 1]]),
     inForce: {
       snapshot: {

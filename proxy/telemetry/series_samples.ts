@@ -14,7 +14,8 @@ import {
 } from "./block.ts";
 import type { MetricName } from "./catalogue.ts";
 import { type Chunks, indexInChunk } from "./chunks.ts";
-import { HistogramWriter, labelsText, metricHead, sample } from "./exposition.ts";
+import type { ExemplarStore } from "./exemplars.ts";
+import { type Exposition, labelsText, sample } from "./exposition.ts";
 import type { RouteSeries, ServiceSeries } from "./series.ts";
 import {
   responseCell,
@@ -60,27 +61,32 @@ export interface ScrapedSeries {
   readonly services: ServiceSeries;
   /** Endpoints of each Service, by its labels. */
   readonly endpoints: ReadonlyMap<string, number>;
+  /** Of requests by host or route; null without traces. */
+  readonly exemplars: ExemplarStore | null;
 }
 
 /** What has been counted for Services, and how many endpoints they have. */
 export function* serviceMetrics(
   { services, workers, blocks, endpoints }: ScrapedSeries,
+  out: Exposition,
 ): Generator<string> {
   const all = [...services.entries()];
   const cells = new SlotReader(blocks, ({ services }) => services, serviceCellAt);
   yield* counterMetric(
+    out,
     "pingress_upstream_requests_total",
     all,
     cells.sums(RESPONSE_CELLS),
     RESPONSE_LABELS,
   );
   yield* histogramMetric(
+    out,
     "pingress_upstream_duration_seconds",
     all,
     cells.sums(SERVICE_DURATION_CELLS),
     cells.sums([SERVICE_DURATION_SUM]),
   );
-  yield* inPieces("pingress_endpoints", [...endpoints], (labels, count) => {
+  yield* inPieces(out, "pingress_endpoints", [...endpoints], (labels, count) => {
     const ejected = Math.min(count, mostEjected(workers, services.slots.slotOf(labels)));
     const ready = sample("pingress_endpoints", `${labels},state="ready"`, count - ejected);
     return ejected === 0
@@ -100,22 +106,34 @@ function mostEjected(workers: readonly ScrapedWorker[], slot: number): number {
 }
 
 /** Each host, or route, with what has been counted for it; those without traffic have no series. */
-export function* routeMetrics({ routes, blocks }: ScrapedSeries): Generator<string> {
+export function* routeMetrics(
+  { routes, blocks, exemplars }: ScrapedSeries,
+  out: Exposition,
+): Generator<string> {
   const all = [...routes.entries()];
   const cells = new SlotReader(blocks, ({ routes }) => routes, cellAt);
   const sumOf = (name: MetricName, cell: number) =>
-    counterMetric(name, all, cells.sums([cell]), [""]);
-  yield* counterMetric("pingress_requests_total", all, cells.sums(REQUEST_CELLS), REQUEST_LABELS);
+    counterMetric(out, name, all, cells.sums([cell]), [""]);
+  yield* counterMetric(
+    out,
+    "pingress_requests_total",
+    all,
+    cells.sums(REQUEST_CELLS),
+    REQUEST_LABELS,
+  );
   yield* histogramMetric(
+    out,
     "pingress_request_duration_seconds",
     all,
     cells.sums(DURATION_CELLS),
     cells.sums([CELLS.durationSum]),
+    out.hasExemplars ? exemplars : null,
   );
   yield* sumOf("pingress_request_bytes_total", CELLS.bytesIn);
   yield* sumOf("pingress_response_bytes_total", CELLS.bytesOut);
   yield* sumOf("pingress_upstream_retries_total", CELLS.retries);
   yield* inPieces(
+    out,
     "pingress_route_info",
     [...routes.info()].map((labels) => [labels, 1]),
     (labels) => sample("pingress_route_info", labels, 1),
@@ -161,13 +179,14 @@ class SlotReader {
 
 /** A line for each sum that is not 0. @param more labels of each; "" for none. */
 function counterMetric(
+  out: Exposition,
   name: MetricName,
   entries: readonly (readonly [string, number])[],
   sums: Sums,
   more: readonly string[],
 ): Generator<string> {
   const ends = more.map((labels) => labels === "" ? "" : `,${labels}`);
-  return inPieces(name, entries, (labels, slot) => {
+  return inPieces(out, name, entries, (labels, slot) => {
     const counts = sums(slot);
     let lines = "";
     for (let i = 0; i < counts.length; i++) {
@@ -178,22 +197,25 @@ function counterMetric(
 }
 
 function histogramMetric(
+  out: Exposition,
   name: MetricName,
   entries: readonly (readonly [string, number])[],
   sums: Sums,
   sumOf: Sums,
+  exemplars: ExemplarStore | null = null,
 ): Generator<string> {
-  const writer = new HistogramWriter(name, DURATION_BOUNDS);
-  return inPieces(name, entries, (labels, slot) => {
+  const writer = out.histogram(name, DURATION_BOUNDS);
+  return inPieces(out, name, entries, (labels, slot) => {
     const counts = sums(slot);
     if (counts.every((count) => count === 0)) return "";
     // Of a slot that was another's the parts of a sum may leave a rest below 0.
-    return writer.lines(labels, counts, Math.max(0, sumOf(slot)[0]));
+    return writer.lines(labels, counts, Math.max(0, sumOf(slot)[0]), exemplars?.of(slot));
   });
 }
 
 /** A metric with the lines of each entry, some entries at a time; nothing where none has a line. */
 function* inPieces(
+  out: Exposition,
   name: MetricName,
   entries: readonly (readonly [string, number])[],
   linesOf: (labels: string, entry: number) => string,
@@ -203,7 +225,7 @@ function* inPieces(
   for (let i = 0; i < entries.length; i++) {
     piece += linesOf(entries[i][0], entries[i][1]);
     if (i % SERIES_PER_PIECE !== SERIES_PER_PIECE - 1 && i !== entries.length - 1) continue;
-    yield begun || piece === "" ? piece : metricHead(name) + piece;
+    yield begun || piece === "" ? piece : out.head(name) + piece;
     begun ||= piece !== "";
     piece = "";
   }

@@ -14,6 +14,7 @@ import type { Exchange, ExchangeRecord, RouteTracing } from "../http/message.ts"
 import { AccessLog } from "./access_log/access_log.ts";
 import type { AccessLogOptions } from "./access_log/options.ts";
 import { Block, type BlockMemory } from "./block.ts";
+import { type Exemplar, ExemplarBatch } from "./exemplars.ts";
 import { keepFields } from "./lines/kept_fields.ts";
 import { LoopSampler } from "./loop_sampler.ts";
 import { Metrics } from "./metrics.ts";
@@ -44,13 +45,15 @@ export type HubMessage =
     /** Memory that they need besides. */
     readonly chunks: Omit<BlockMemory, "totals">;
   }
-  | { readonly kind: "taken"; readonly of: TelemetryMessage["kind"]; readonly bytes: number };
+  | { readonly kind: "taken"; readonly of: "lines" | "spans"; readonly bytes: number };
 
 /** From a worker to the hub. `bytes` may be transferred. */
 export type TelemetryMessage =
   /** Whole lines of the access log. */
   | { readonly kind: "lines"; readonly bytes: Uint8Array<ArrayBuffer>; readonly lines: number }
-  | SpanBatch;
+  | SpanBatch
+  /** At most one a second. */
+  | { readonly kind: "exemplars"; readonly exemplars: readonly Exemplar[] };
 
 export class Telemetry {
   readonly metrics: Metrics;
@@ -58,6 +61,7 @@ export class Telemetry {
   readonly #accessLog: AccessLog | null;
   readonly #sampler: LoopSampler;
   readonly #tracer: Tracer | null;
+  readonly #exemplars: ExemplarBatch;
 
   /** @param post sends a message to the hub; never called later than `close`. */
   constructor(setup: TelemetrySetup, post: (message: TelemetryMessage) => void) {
@@ -70,6 +74,7 @@ export class Telemetry {
       dropped: (lines) => this.metrics.logLinesDropped(lines),
     });
     this.#tracer = setup.traces === null ? null : new Tracer(setup.traces, (batch) => post(batch));
+    this.#exemplars = new ExemplarBatch((exemplars) => post({ kind: "exemplars", exemplars }));
   }
 
   /** One that counts for nobody: for a proxy without an admin port. */
@@ -163,7 +168,14 @@ export class Telemetry {
     const { record } = exchange;
     this.metrics.exchangeEnded(record, record.method);
     if (record.isLogged) this.#accessLog?.add(exchange, Date.now());
-    if (this.#tracer !== null) this.#tracer.exchangeEnded(exchange, Date.now());
+    if (this.#tracer !== null) this.#traceEnded(exchange, this.#tracer, Date.now());
+  }
+
+  #traceEnded(exchange: Exchange, tracer: Tracer, now: number): void {
+    const traceId = tracer.exchangeEnded(exchange, now);
+    const { record } = exchange;
+    if (traceId === null || !this.metrics.isTimed(record)) return;
+    this.#exemplars.add(this.metrics.slotOf(record), record.duration, traceId, now);
   }
 
   /** Hands over the lines that wait. */
@@ -171,5 +183,6 @@ export class Telemetry {
     this.#sampler.close();
     this.#accessLog?.flush();
     this.#tracer?.flush();
+    this.#exemplars.flush();
   }
 }

@@ -10,7 +10,7 @@ import {
   parseRequestedHeader,
   parseRequestedUrl,
 } from "../../shared/path/requested_url.ts";
-import { prefersJson } from "../../proxy/http/accept.ts";
+import { prefersJson, prefersOpenMetrics } from "../../proxy/http/accept.ts";
 import { authorityAt, readAuthority } from "../../proxy/http/host.ts";
 import {
   asciiBytes,
@@ -136,6 +136,10 @@ const TEXTS: Readonly<
   "proxy/http/accept.ts prefersJson": [
     [['a/b;"', '"'], ["application/json;q=", "a"]],
     (text) => prefersJson([text]),
+  ],
+  "proxy/http/accept.ts prefersOpenMetrics": [
+    [['a/b;"', '"'], ["application/openmetrics-text;version=", "1"], ["text/plain;q=", ";q="]],
+    (text) => prefersOpenMetrics([text]),
   ],
   "proxy/filters/request_redirect.ts redirectedUrl": [
     [["/", ""]],

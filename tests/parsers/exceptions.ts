@@ -397,8 +397,9 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "proxy/config/stream/controller_stream.ts": ["ControllerStream.send"],
       "proxy/config/stream/failure.ts": ["failureOf", "refusalFailure", "timeoutFailure"],
       "proxy/telemetry/exposition.ts": [
+        "Exposition.metric",
         "HistogramWriter.lines",
-        "metric",
+        "new HistogramWriter",
         "streamPieces",
       ],
       "proxy/telemetry/lines/log_buffer.ts": ["LogBuffer.ascii", "pieceOf"],
@@ -410,6 +411,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
   {
     reason: "Moves bytes, or holds a value, without a look at it.",
     functions: {
+      "proxy/telemetry/exemplars.ts": ["ExemplarBatch.add"],
       "proxy/telemetry/traces/exporter.ts": ["Exporter.take"],
       "proxy/telemetry/traces/tracer.ts": ["Tracer.filterReplied"],
       "cli/json_parts.ts": ["closed", "nullable"],

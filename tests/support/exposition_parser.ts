@@ -1,6 +1,7 @@
 /**
- * A strict reader of Prometheus's text format 0.0.4. In: what `/metrics` gave. Out: the value of each
- * series by its text (`name{label="value"}`); throws at whatever a scraper could take amiss.
+ * A strict reader of Prometheus's text format 0.0.4, and of OpenMetrics 1.0. In: what `/metrics` gave. Out:
+ * the value of each series by its text (`name{label="value"}`), and exemplars; throws at whatever a
+ * scraper could take amiss.
  */
 import assert from "node:assert/strict";
 
@@ -13,10 +14,40 @@ interface Family {
   readonly series: Map<string, number>;
 }
 
+/** Of the format 0.0.4. */
 export function parseExposition(text: string): Map<string, number> {
+  return readLines(text, "text").values;
+}
+
+export interface OpenMetrics {
+  readonly values: ReadonlyMap<string, number>;
+  /** By the text of their bucket. */
+  readonly exemplars: ReadonlyMap<string, ParsedExemplar>;
+}
+
+export interface ParsedExemplar {
+  readonly labels: string;
+  readonly value: number;
+  /** In seconds since the epoch. */
+  readonly time: number;
+}
+
+export function parseOpenMetrics(text: string): OpenMetrics {
+  const end = "# EOF\n";
+  assert.ok(text.endsWith(end), "the last line is # EOF");
+  return readLines(text.slice(0, -end.length), "openmetrics");
+}
+
+const EXEMPLAR = /^(.*) # \{([^}]*)\} (\S+) (\S+)$/;
+/** Most characters of an exemplar's labels. */
+const MAX_EXEMPLAR = 128;
+
+function readLines(text: string, format: "text" | "openmetrics") {
   assert.ok(text.endsWith("\n"), "the last line must end");
+  const isOpen = format === "openmetrics";
   const families = new Map<string, Family>();
-  const all = new Map<string, number>();
+  const values = new Map<string, number>();
+  const exemplars = new Map<string, ParsedExemplar>();
   let helped = "";
   let current = "";
   for (const line of text.slice(0, -1).split("\n")) {
@@ -25,7 +56,8 @@ export function parseExposition(text: string): Map<string, number> {
       const [, kind, name, rest] = comment;
       if (kind === "HELP") {
         assert.ok(!families.has(name), `${name} comes twice`);
-        assert.ok(!/\\(?![\\n])/.test(rest), `bad escape: ${line}`);
+        assert.ok(!(isOpen ? /\\(?![\\n"])/ : /\\(?![\\n])/).test(rest), `bad escape: ${line}`);
+        if (isOpen) assert.doesNotMatch(rest, /(?<!\\)"/, `a bare quote: ${line}`);
         helped = name;
       } else {
         assert.equal(name, helped, "TYPE follows its HELP");
@@ -35,30 +67,53 @@ export function parseExposition(text: string): Map<string, number> {
       }
       continue;
     }
-    const sample = SAMPLE.exec(line);
+    const exemplar = isOpen ? EXEMPLAR.exec(line) : null;
+    const sample = SAMPLE.exec(exemplar?.[1] ?? line);
     assert.ok(sample !== null, `no sample: ${line}`);
     const [, name, labelText, value] = sample;
     const family = families.get(current);
     assert.ok(family !== undefined, `before its TYPE: ${line}`);
-    const own = family.type === "histogram"
-      ? [`${current}_bucket`, `${current}_sum`, `${current}_count`]
-      : [current];
-    assert.ok(own.includes(name), `${name} stands among ${current}`);
+    assert.ok(samplesOf(current, family.type, isOpen).includes(name), `${name} among ${current}`);
     assert.match(value, NUMBER, line);
     if (labelText !== undefined) checkLabels(labelText);
     const key = labelText === undefined ? name : `${name}{${labelText}}`;
-    assert.ok(!all.has(key), `twice: ${key}`);
+    assert.ok(!values.has(key), `twice: ${key}`);
     const number = Number(value.replace("Inf", "Infinity"));
-    all.set(key, number);
+    values.set(key, number);
     family.series.set(key, number);
     if (family.type === "counter") assert.match(name, /_total$/);
     if (family.type !== "gauge") assert.ok(number >= 0, line);
+    if (isOpen) assert.doesNotMatch(labelText ?? "", /\ble="\d+"/, "a bound is a float");
+    if (exemplar !== null) exemplars.set(key, exemplarOf(name, labelText, exemplar));
   }
   for (const [name, { type, series }] of families) {
     assert.ok(series.size > 0, `${name} has no samples`);
     if (type === "histogram") checkHistogram(name, series);
   }
-  return all;
+  return { values, exemplars };
+}
+
+function samplesOf(family: string, type: string, isOpen: boolean): readonly string[] {
+  if (type === "histogram") return [`${family}_bucket`, `${family}_sum`, `${family}_count`];
+  return [isOpen && type === "counter" ? `${family}_total` : family];
+}
+
+function exemplarOf(
+  name: string,
+  labelText: string | undefined,
+  [line, , labels, value, time]: readonly string[],
+): ParsedExemplar {
+  assert.match(name, /_bucket$/, line);
+  assert.match(value, NUMBER, line);
+  assert.match(time, NUMBER, line);
+  checkLabels(labels);
+  assert.ok(labels.length - '=""'.length <= MAX_EXEMPLAR, line);
+  const bound = /\ble="([^"]+)"/.exec(labelText ?? "")?.[1];
+  assert.ok(
+    Number(value) <= Number(bound?.replace("+Inf", "Infinity")),
+    `not of its bucket: ${line}`,
+  );
+  return { labels, value: Number(value), time: Number(time) };
 }
 
 function checkLabels(text: string): void {

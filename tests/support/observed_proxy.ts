@@ -8,7 +8,7 @@ import {
   DEFAULT_ACCESS_LOG,
 } from "../../proxy/telemetry/access_log/options.ts";
 import { TelemetryHub } from "../../proxy/telemetry/hub.ts";
-import { streamPieces } from "../../proxy/telemetry/exposition.ts";
+import { type Format, streamPieces } from "../../proxy/telemetry/exposition.ts";
 import { DEFAULT_SERIES, type SeriesOptions } from "../../proxy/telemetry/series_options.ts";
 import { Telemetry } from "../../proxy/telemetry/telemetry.ts";
 import type { Limits } from "../../proxy/http/limits.ts";
@@ -19,14 +19,18 @@ import { SpanRelay } from "../../proxy/telemetry/traces/span_relay.ts";
 import { LineOutput, type LogFields } from "../../shared/log.ts";
 import type { Endpoint, Snapshot } from "../../shared/snapshot/types.ts";
 import { until } from "./backend.ts";
-import { parseExposition } from "./exposition_parser.ts";
+import { type OpenMetrics, parseExposition, parseOpenMetrics } from "./exposition_parser.ts";
 import { snapshotOf, TestProxy } from "./test_proxy.ts";
 
 /** What no test is about. */
 const ABOUT = { version: "1", deno: "2", startedAt: 0, now: 0, memory: 1, cpu: 1, limits: {} };
 
-export async function textOf(hub: TelemetryHub, now = 0): Promise<string> {
-  return await new Response(streamPieces(hub.scrape({ ...ABOUT, now }))).text();
+export async function textOf(
+  hub: TelemetryHub,
+  now = 0,
+  format: Format = "text",
+): Promise<string> {
+  return await new Response(streamPieces(hub.scrape({ ...ABOUT, now }, format))).text();
 }
 
 export interface ObservedOptions {
@@ -113,6 +117,12 @@ export class ObservedProxy {
   async series(): Promise<Map<string, number>> {
     const all = parseExposition(await textOf(this.hub));
     return new Map([...all].filter(([, value]) => value !== 0));
+  }
+
+  /** All series with their exemplars, as a scraper of OpenMetrics reads them. */
+  async openMetrics(): Promise<OpenMetrics> {
+    this.#telemetry.close();
+    return parseOpenMetrics(await textOf(this.hub, 0, "openmetrics"));
   }
 
   /** The lines so far, as objects. */

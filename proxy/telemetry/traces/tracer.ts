@@ -181,12 +181,16 @@ export class Tracer {
     }
   }
 
-  /** A request has ended. `now` in ms since the epoch. */
-  exchangeEnded(exchange: Exchange, now: number): void {
+  /**
+   * A request has ended; its trace id where it is sampled and has a span, else null.
+   *
+   * @param now in ms since the epoch.
+   */
+  exchangeEnded(exchange: Exchange, now: number): string | null {
     const { record, added } = exchange;
-    if (record.tracing === UNTRACED || added === null) return;
+    if (record.tracing === UNTRACED || added === null) return null;
     const isChosen = record.tracing === SAMPLED;
-    if (!isChosen && !hasFailed(exchange)) return;
+    if (!isChosen && !hasFailed(exchange)) return null;
     const trace = traceOf(exchange);
     const spans = 1 + trace.attempts.length;
     if (!isChosen && !this.#takeErrorSpans(spans)) return this.#drop(spans, "error_limit");
@@ -196,6 +200,7 @@ export class Tracer {
     this.#line.request(exchange, trace, id, now);
     for (const attempt of trace.attempts) this.#line.attempt(exchange, trace, attempt, id, now);
     this.#batch.added(spans);
+    return isChosen ? id : null;
   }
 
   /** Hands over what there is. */
@@ -208,10 +213,11 @@ export class Tracer {
     this.#batch.taken(bytes);
   }
 
-  #drop(spans: number, reason: SpanDropReason): void {
+  #drop(spans: number, reason: SpanDropReason): null {
     this.#dropped[reason] = (this.#dropped[reason] ?? 0) + spans;
     // A message that has no span says so, too.
     this.#batch.added(0);
+    return null;
   }
 
   #takeErrorSpans(spans: number): boolean {
