@@ -71,3 +71,10 @@ for (const [path, text] of dashboardFiles()) {
     }
   });
 }
+
+Deno.test("links of dashboards lead to dashboards", () => {
+  const ids = dashboardFiles().map(([, text]) => JSON.parse(text).uid);
+  const links = dashboardFiles().flatMap(([, text]) => [...text.matchAll(/"\/d\/([\w-]+)\?/g)]);
+  assert.ok(links.length > 0);
+  for (const [, id] of links) assert.ok(ids.includes(id), id);
+});
