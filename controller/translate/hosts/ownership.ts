@@ -279,18 +279,24 @@ function collect(
   return claimants;
 }
 
-/** Namespaces that had routes of a host, by host. */
+/** Namespaces that had routes of a host, by host; of an alias those of the host that it stands for. */
 function servedBy(published: Snapshot | null): Map<string, Set<string>> {
   const served = new Map<string, Set<string>>();
-  for (const { host, origin, listeners = [] } of published?.routes ?? []) {
-    // Of Gateways, those alone that share an address.
-    const isShared = listeners.some((id) => sharedSocketOf(id) !== null);
-    const isNamed = origin.kind === INGRESSES.kind ||
-      (isShared && origin.kind === HTTP_ROUTES.kind);
-    if (!isNamed) continue;
+  const aliases = (published?.hostSettings ?? []).filter(({ aliasOf }) => aliasOf !== undefined);
+  const aliasesOf = Map.groupBy(aliases, ({ aliasOf }) => aliasOf!);
+  const add = (host: string, namespace: string) => {
     const names = served.get(host);
-    if (names === undefined) served.set(host, new Set([origin.namespace]));
-    else names.add(origin.namespace);
+    if (names === undefined) served.set(host, new Set([namespace]));
+    else names.add(namespace);
+  };
+  for (const { host, origin: { kind, namespace }, listeners = [] } of published?.routes ?? []) {
+    if (kind === INGRESSES.kind) {
+      add(host, namespace);
+      for (const { id } of aliasesOf.get(host) ?? []) add(id, namespace);
+    } else if (
+      // Of Gateways, those alone that share an address.
+      kind === HTTP_ROUTES.kind && listeners.some((id) => sharedSocketOf(id) !== null)
+    ) add(host, namespace);
   }
   return served;
 }

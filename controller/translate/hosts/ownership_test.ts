@@ -110,3 +110,35 @@ Deno.test("an Ingress that cannot be translated keeps the hosts of its namespace
   assert.equal(without.hostOwners.get("one.test")?.namespace, "owner");
   assert.equal(without.claims?.get("one.test")?.[0].namespace, "owner");
 });
+
+Deno.test("an alias that was served stays its namespace's when ownership is turned on", () => {
+  const ingress = (namespace: string, host: string, age: string, annotations = {}): Ingress => ({
+    metadata: { namespace, name: "web", creationTimestamp: age, annotations },
+    spec: { rules: [{ host }] },
+  });
+  const options: TranslateOptions = {
+    ...OPTIONS,
+    ingressClasses: ["nginx"],
+    nginxClasses: ["nginx"],
+  };
+  const own = ingress("owner", "one.test", "2025-01-01T00:00:00Z", {
+    "nginx.ingress.kubernetes.io/server-alias": "www.one.test",
+  });
+  const { snapshot } = translate(
+    { ...NONE, ingresses: [own] },
+    null,
+    { ...options, hostOwnership: "shared" },
+    () => NOW,
+  );
+  const later = translate(
+    { ...NONE, ingresses: [own, ingress("other", "www.one.test", "2020-01-01T00:00:00Z")] },
+    snapshot,
+    { ...options, claims: null },
+    () => NOW,
+  );
+  assert.equal(later.hostOwners.get("www.one.test")?.namespace, "owner");
+  assert.deepEqual(later.claims?.get("www.one.test")?.map(({ namespace }) => namespace), [
+    "owner",
+    "other",
+  ]);
+});
