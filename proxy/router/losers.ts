@@ -108,19 +108,33 @@ export function losers(
     const lostBecause = `the listener ${request.listener} is for ${hostname} only`;
     return candidates.map((route) => ({ route, lostBecause, isMatch: false }));
   }
-  const isFalling = listener?.fallThrough === true ||
-    (winner !== null && isOfSharing(winner, request.listener));
+  const [first] = served;
+  // Of equal hosts that of an Ingress decides.
+  const isOfGateways = isShared && first !== undefined &&
+    !served.some((route) => route.host === first.host && isOfIngresses(route.listeners));
+  const isFalling = listener?.fallThrough === true || isOfGateways;
   // Of this host and of more specific ones routes are compared.
-  const decides = isFalling ? winner?.host : served[0]?.host;
+  const decides = isFalling ? winner?.host : first?.host;
   const lastRank = decides === undefined ? Infinity : ranks.get(decides)!;
   const why = isFalling ? "which has a route for it" : "which decides alone";
   const reasons = new Reasons(request, winner);
-  return candidates.filter((route) => route !== winner).map((route) => {
-    const mismatch = reasons.mismatch(route);
-    const lostBecause = isOn(route, request.listener) && rankOf(route) > lastRank
+  const whyLost = (route: Route, mismatch: string | null): string => {
+    if (!isOn(route, request.listener)) return mismatch!;
+    const isOther = isShared && isOfSharing(route, request.listener) !== isOfGateways;
+    if (isOther && isOfGateways) {
+      return `its host ${route.host} is less specific than ${first.host}, which Gateways have: requests ` +
+        "that none of their routes takes go to no Ingress";
+    }
+    if (isOther && route.host === first.host) {
+      return `Ingresses have the host ${first.host}, and decide alone`;
+    }
+    return rankOf(route) > lastRank
       ? `its host ${route.host} is less specific than ${decides}, ${why}`
       : mismatch ?? reasons.order(route);
-    return { route, lostBecause, isMatch: mismatch === null };
+  };
+  return candidates.filter((route) => route !== winner).map((route) => {
+    const mismatch = reasons.mismatch(route);
+    return { route, lostBecause: whyLost(route, mismatch), isMatch: mismatch === null };
   });
 }
 

@@ -259,3 +259,54 @@ Deno.test("an alias of an Ingress's host stays there, whatever Gateways name it"
   table.updateHostSettings([], ["alias.example.com"]);
   assert.equal(at("http"), "*.example.com /");
 });
+
+Deno.test("explain says of routes on a port that Gateways share why they lose", async (t) => {
+  const routes = [
+    route("a.example.com /a", A),
+    route("a.example.com /b", B),
+    route("b.example.com /only"),
+    route("b.example.com /", A),
+    route("*.example.com /a", B),
+    route("*.com /"),
+    route("* /"),
+  ];
+  const reasons = (host: string, path: string) => {
+    const { outcome, considered } = explain(snapshot(routes), host, path);
+    const winner = outcome.kind === "route" ? outcome.route.id : outcome.kind;
+    return [winner, ...considered.map(({ route, lostBecause }) => `${route.id}: ${lostBecause}`)];
+  };
+  const noIngress = (host: string, than: string) =>
+    `its host ${host} is less specific than ${than}, which Gateways have: requests that none of their ` +
+    "routes takes go to no Ingress";
+  await t.step("a request continues with broader hosts of Gateways, never with Ingresses", () => {
+    assert.deepEqual(reasons("a.example.com", "/c"), [
+      "none",
+      "a.example.com /a: Prefix /a does not match the start of the path",
+      "a.example.com /b: Prefix /b does not match the start of the path",
+      "*.example.com /a: Prefix /a does not match the start of the path",
+      `* /: ${noIngress("*", "a.example.com")}`,
+    ]);
+  });
+  await t.step("of Gateways, the first host with a route for the request has it", () => {
+    assert.deepEqual(reasons("a.example.com", "/b"), [
+      "a.example.com /b",
+      "a.example.com /a: Prefix /a does not match the start of the path",
+      "*.example.com /a: its host *.example.com is less specific than a.example.com, which has a route " +
+      "for it",
+      `* /: ${noIngress("*", "a.example.com")}`,
+    ]);
+    assert.deepEqual(reasons("c.com", "/"), [
+      "*.com /",
+      "* /: its host * is less specific than *.com, which decides alone",
+    ]);
+  });
+  await t.step("a host of an Ingress decides alone, whatever Gateways have of it", () => {
+    assert.deepEqual(reasons("b.example.com", "/x"), [
+      "default",
+      "b.example.com /only: Prefix /only does not match the start of the path",
+      "b.example.com /: Ingresses have the host b.example.com, and decide alone",
+      "*.example.com /a: its host *.example.com is less specific than b.example.com, which decides alone",
+      "* /: its host * is less specific than b.example.com, which decides alone",
+    ]);
+  });
+});
