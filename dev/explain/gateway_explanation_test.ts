@@ -173,3 +173,51 @@ for (const backend of ["HostPort", "LoadBalancer"] as const) {
     assert.ok(!isForwarded);
   });
 }
+
+const TWO_PORTS = `apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: { name: web }
+spec:
+  gatewayClassName: pingress
+  listeners:
+    - { name: http, port: 80, protocol: HTTP, hostname: app.example.com }
+    - name: https
+      port: 443
+      protocol: HTTPS
+      hostname: app.example.com
+      tls: { certificateRefs: [{ name: app }] }
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: { name: app }
+spec:
+  parentRefs: [{ name: web }]
+  rules:
+    - matches: [{ path: { type: PathPrefix, value: /only } }]
+      backendRefs: [{ name: app, port: 80 }]
+---
+apiVersion: v1
+kind: Service
+metadata: { name: app }
+spec: { ports: [{ port: 80 }] }
+`;
+
+for (const [scheme, index] of [["http", 0], ["https", 1]] as const) {
+  Deno.test(`for a request over ${scheme} that no route of a host takes, explain names its listener`, () => {
+    const { text } = explained(`${scheme}://app.example.com/`, { "a.yaml": TWO_PORTS });
+    assert.match(text, /\n {2}returns 404: no route of the host takes the request\n/);
+    assert.ok(text.includes(`\n  from Gateway default/web, spec.listeners[${index}] `), text);
+    assert.match(
+      text,
+      new RegExp(`\n {2}on Gateway default/web, listener ${scheme}, at the address of`),
+    );
+  });
+}
+
+Deno.test("for a request over https that only http has the host for, explain names no listener", () => {
+  const yaml = TWO_PORTS.replace(/ {4}- name: https\n(?: {6}.*\n)+/, "");
+  const { text } = explained("https://app.example.com/", { "a.yaml": yaml });
+  assert.match(text, /\n {2}returns 404: no route of the host takes the request\n/);
+  assert.match(text, /\n {2}from Gateway default\/web \(a\.yaml:1:1\)\n/);
+  assert.doesNotMatch(text, /on Gateway default\/web, listener/);
+});

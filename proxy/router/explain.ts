@@ -9,6 +9,7 @@ import {
   type PathOptions,
 } from "../../shared/path/canonical_path.ts";
 import { decodedPath, escapedPath } from "../../shared/path/decoded_path.ts";
+import { sharedSocketOf } from "../../shared/snapshot/listener_id.ts";
 import { staysPlain } from "../../shared/host/plain_hosts.ts";
 import type { Action, Certificate, Route, Snapshot } from "../../shared/snapshot/types.ts";
 import { brokenMatch } from "./conditions.ts";
@@ -138,7 +139,21 @@ export function explain(
   const winner = outcome.kind === "route" ? outcome.route : null;
   const considered = losers(snapshot, asked, winner);
   const redirect = chooseRedirect(snapshot, asked, winner, certificate);
-  return { host, rawPath, path, outcome, considered, aliasOf, certificate, redirect };
+  const shown = outcome.kind === "route"
+    ? { ...outcome, route: onListener(outcome.route, snapshot, listener) }
+    : outcome;
+  return { host, rawPath, path, outcome: shown, considered, aliasOf, certificate, redirect };
+}
+
+/**
+ * A reply for a host on both ports is of several listeners of Gateways: as the one that is asked has it, or of no
+ * listener in particular where the host has none on its port.
+ */
+function onListener(route: Route, { listeners = [] }: Snapshot, asked: string): Route {
+  if (route.action.kind !== "reply" || route.origin.kind !== "Gateway") return route;
+  const own = (route.listeners ?? []).filter((id) => id === asked || sharedSocketOf(id) === asked);
+  const origin = listeners.find(({ id }) => own.includes(id))?.origin;
+  return { ...route, listeners: own, origin: origin ?? { ...route.origin, field: "" } };
 }
 
 /**
