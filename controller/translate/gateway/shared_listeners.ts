@@ -2,9 +2,12 @@
  * Listeners of Gateways that share one address. In: the Gateways of our classes, the oldest first, the owners of
  * hosts, and what was published. Out: the same, with the conflicts of listeners with those of other Gateways.
  *
- * On a port each hostname is one listener's. That of the oldest Gateway has it, but for two things: a hostname
- * is never withheld from the namespace that owns it, and a listener that is served is not displaced by a change of
- * an older Gateway: its owner could take the traffic of others away.
+ * On a port each name is one listener's. That of the oldest Gateway has it, but for two things: a name is never
+ * withheld from the namespace that owns it, and a listener that is served is not displaced by a change of an older
+ * Gateway: its owner could take the traffic of others away. The same holds for listeners without a hostname.
+ *
+ * Below a wildcard several namespaces have hosts. Whichever listener had it alone, hosts would be withheld from
+ * their owners, so that all of them are served: each host is its owner's, on whichever of them.
  */
 import { formatObject } from "../../../shared/problem.ts";
 import { sharedListenerId } from "../../../shared/snapshot/listener_id.ts";
@@ -45,11 +48,13 @@ export function shareListeners(
   { ownership, namespaces, published }: ListenerFacts,
 ): readonly ConfiguredGateway[] {
   const claims = gateways.flatMap((gateway) =>
-    shareableListeners(gateway).map((listener): Claim => ({ gateway, listener }))
+    shareableListeners(gateway).filter(({ hostname }) => hostname?.startsWith("*.") !== true)
+      .map((listener): Claim => ({ gateway, listener }))
   );
   const served = new Set(published.map(({ id }) => id));
-  const rankOf = ({ gateway, listener }: Claim, group: readonly Claim[]): number => {
-    const owner = entitled(listener.hostname, group, { ownership, namespaces });
+  const rankOf = ({ gateway, listener }: Claim): number => {
+    const { hostname } = listener;
+    const owner = hostname === null ? undefined : ownership.owners.get(hostname)?.namespace;
     if (owner === gateway.identity.ref.namespace) return 0;
     if (owner !== undefined && namespaces.get(listener)?.has(owner)) return 1;
     return served.has(idOf(gateway, listener)) ? 2 : REASONS.length;
@@ -62,7 +67,7 @@ export function shareListeners(
   for (const group of groups.values()) {
     if (group.length === 1) continue;
     // Those of the same rank stay in the order of age.
-    const [winner, ...losers] = group.map((claim) => ({ claim, rank: rankOf(claim, group) }))
+    const [winner, ...losers] = group.map((claim) => ({ claim, rank: rankOf(claim) }))
       .sort((a, b) => a.rank - b.rank);
     for (const { claim: { gateway, listener }, rank } of losers) {
       const known = conflicts.get(gateway) ?? new Map(gateway.conflicts);
@@ -102,28 +107,6 @@ export function shareableListeners(gateway: ConfiguredGateway): readonly Listene
   return gateway.listeners.filter((listener) =>
     acceptedCondition(listener, gateway).status === "True"
   );
-}
-
-/**
- * The namespace from which a hostname may not be withheld, if there is one. Below a wildcard other namespaces
- * have hosts: only one that had it before any other namespace's Gateway came, or is assigned it, may take it
- * from a Gateway that serves them.
- */
-function entitled(
-  hostname: string | null,
-  group: readonly Claim[],
-  { ownership, namespaces }: Pick<ListenerFacts, "ownership" | "namespaces">,
-): string | undefined {
-  const owner = hostname === null ? undefined : ownership.owners.get(hostname);
-  if (owner === undefined) return undefined;
-  const { namespace, because, since } = owner;
-  if (!hostname!.startsWith("*.") || because === "assigned") return namespace;
-  const ownedFrom = since === null ? Infinity : Date.parse(since);
-  const isFirst = group.every(({ gateway: { identity: { ref, createdAt } }, listener }) =>
-    // Of one without routes nothing is taken away.
-    ref.namespace === namespace || createdAt > ownedFrom || !namespaces.has(listener)
-  );
-  return isFirst ? namespace : undefined;
 }
 
 function idOf({ identity: { key } }: ConfiguredGateway, listener: ListenerModel): string {

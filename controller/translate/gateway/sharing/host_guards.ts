@@ -164,7 +164,12 @@ function listenerGuards(
     return [...broader(hostname, lists)?.listeners ?? []].some(isOfSameGateway);
   });
   for (const { id, hostname } of guarded) addTo(lists, hostname!, id);
-  return guarded.map(({ id, hostname, origin }) => ({ host: hostname!, listeners: [id], origin }));
+  // Several Gateways may have the same wildcard.
+  return Array.from(Map.groupBy(guarded, ({ hostname }) => hostname!), ([host, own]) => ({
+    host,
+    listeners: own.map(({ id }) => id),
+    origin: own[0].origin,
+  }));
 }
 
 /** Of hosts from which requests would go on to what others have. */

@@ -84,20 +84,34 @@ Deno.test("a listener that is served is not displaced by a change of an older Ga
   assert.match(message, /^listener l0 of Gateway infra\/web, which is served already, /);
 });
 
-Deno.test("a wildcard hostname is not withheld from a namespace that had it before a Gateway came", () => {
-  const own = ingress("shop", "old", 0, "*.shop.test");
-  const squat = gateway("evil", "squat", 2, "*.shop.test");
-  const gateways = [squat, gateway("shop", "web", 3, "*.shop.test")];
-  const httpRoutes = [route("shop", "wide", 4, ["*.shop.test"], ["shop/web"])];
+Deno.test("a wildcard hostname of another Gateway withholds no host from its owner", () => {
+  const old = ingress("shop", "old", 0, "a.shop.test");
+  const squat = gateway("evil", "squat", 2, "*.shop.test", null);
+  const evil = route("evil", "x", 2, ["x.shop.test"], ["evil/squat"]);
   const scene = new Scene({}, Date.parse(day(1)));
-  scene.apply({ ingresses: [own] });
-  scene.apply({ ingresses: [own], gateways: [squat] });
-  scene.apply({ ingresses: [own], gateways, httpRoutes });
-  const { snapshot } = scene.apply({ gateways, httpRoutes });
-  assert.equal(winner(snapshot, "a.shop.test"), "HTTPRoute shop/wide");
+  scene.apply({ ingresses: [old] });
+  scene.apply({ ingresses: [old], gateways: [squat], httpRoutes: [evil] });
+  const gateways = [squat, gateway("shop", "web", 3, "*.shop.test")];
+  const httpRoutes = [evil, route("shop", "a", 4, ["a.shop.test"], ["shop/web"])];
+  scene.apply({ ingresses: [old], gateways, httpRoutes });
+  const own = scene.apply({ gateways, httpRoutes });
+  assert.equal(winner(own.snapshot, "a.shop.test"), "HTTPRoute shop/a");
+  assert.equal(acceptedOf(own, "shop/a"), "True Accepted: ");
+  assert.equal(winner(own.snapshot, "x.shop.test"), "HTTPRoute evil/x");
+  // Nor the wildcard itself, and then nobody else has what is below it.
+  const wide = [...httpRoutes, route("shop", "wide", 5, ["*.shop.test"], ["shop/web"])];
+  const any = route("evil", "any", 0, ["*.shop.test"], ["evil/squat"]);
+  scene.apply({ gateways, httpRoutes: wide });
+  const { snapshot } = scene.apply({ gateways, httpRoutes: [...wide, any] });
+  assert.deepEqual(
+    ["a.shop.test", "b.shop.test", "c.b.shop.test", "x.shop.test"].map((host) =>
+      winner(snapshot, host)
+    ),
+    ["HTTPRoute shop/a", "HTTPRoute shop/wide", "HTTPRoute shop/wide", "HTTPRoute evil/x"],
+  );
 });
 
-Deno.test("a claim to a wildcard takes it from no Gateway that was there before", () => {
+Deno.test("a claim to a wildcard takes no host from a Gateway that was there before", () => {
   const gateways = [gateway("infra", "web", 0, "*.test"), gateway("evil", "evil", 2, "*.test")];
   const httpRoutes = [
     route("shop", "shop", 1, ["app.test"], ["infra/web"]),
@@ -107,12 +121,33 @@ Deno.test("a claim to a wildcard takes it from no Gateway that was there before"
   scene.apply({ gateways: gateways.slice(0, 1), httpRoutes });
   const { snapshot } = scene.apply({ gateways, httpRoutes });
   assert.equal(winner(snapshot, "app.test"), "HTTPRoute shop/shop");
-  // An administrator decides otherwise.
+  // An administrator decides who has the wildcard.
   const namespaces = [{
-    metadata: { name: "evil", annotations: { "pingress.io/hosts": "*.test" } },
+    metadata: { name: "infra", annotations: { "pingress.io/hosts": "*.test" } },
   }];
   const assigned = scene.apply({ gateways, httpRoutes, namespaces });
-  assert.equal(winner(assigned.snapshot, "other.test"), "HTTPRoute evil/wide");
+  assert.equal(winner(assigned.snapshot, "app.test"), "HTTPRoute shop/shop");
+  assert.equal(winner(assigned.snapshot, "other.test"), null);
+  assert.match(acceptedOf(assigned, "evil/wide"), /^False HostnameNotOwned: .* namespace infra/);
+});
+
+Deno.test("the reply for a wildcard that two Gateways have without routes is one", () => {
+  const names = ["one", "two"];
+  const gateways = names.map((name, i) => gateway("infra", name, i, "*.test", "*.shop.test"));
+  const httpRoutes = names.map((name, i) => {
+    const made = route("infra", name, i, ["*.test"], [`infra/${name}`]);
+    const parentRefs = made.spec.parentRefs.map((each) => ({ ...each, sectionName: "l0" }));
+    return { ...made, spec: { ...made.spec, parentRefs } };
+  });
+  const { snapshot } = new Scene().apply({ gateways, httpRoutes });
+  assert.equal(winner(snapshot, "x.test"), "HTTPRoute infra/one");
+  assert.equal(winner(snapshot, "x.shop.test"), null);
+  const replies = snapshot.routes.filter(({ host, listeners }) =>
+    host === "*.shop.test" && listeners?.some((id) => id.endsWith("@http"))
+  );
+  assert.deepEqual(replies.map(({ listeners }) => listeners), [
+    names.map((name) => sharedListenerId(`infra/${name}`, "l1", "http")),
+  ]);
 });
 
 Deno.test("while Gateways are not known, what was published stays, and no other namespace gets its hosts", () => {
