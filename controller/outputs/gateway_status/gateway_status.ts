@@ -8,6 +8,7 @@ import { asList, fieldOf } from "../../base/json.ts";
 import { isAlike } from "../../kube/likeness.ts";
 import type { Condition } from "../../translate/gateway/objects/condition.ts";
 import type { GatewayStatus, ListenerStatus } from "../../translate/gateway/gateway_translation.ts";
+import { OVERLAPPING_TLS } from "../../translate/gateway/overlapping_listeners.ts";
 import { mergeConditions } from "./conditions.ts";
 import type { GatewayAddress, GatewayAddressState } from "../addresses/plan.ts";
 import type { Programmed } from "./programmed.ts";
@@ -21,6 +22,9 @@ export interface WantedGateway {
   /** Null where the CRDs have no such field, or no ListenerSets. */
   readonly attachedListenerSets: number | null;
 }
+
+/** Of listeners; the API wants it left out where nothing overlaps. */
+const OPTIONAL: ReadonlySet<string> = new Set([OVERLAPPING_TLS]);
 
 /** Addresses that the API takes. */
 const MAX_ADDRESSES = 16;
@@ -82,6 +86,7 @@ function listenerEntry(
     attachedRoutes,
     conditions: mergeConditions(fieldOf(present, "conditions"), {
       wanted: withProgrammed(conditions, programmed),
+      optional: OPTIONAL,
       ...{ generation, now },
     }),
   };

@@ -107,3 +107,16 @@ Deno.test("addresses stay while they are not known, and go when none can be used
   const fields = written({ ...wanted({ a: 0 }), address: { addresses: [], fault } }, standing);
   deepEqual(fields, { addresses: [] });
 });
+
+Deno.test("OverlappingTLSConfig is removed from a listener when it overlaps with none any more", () => {
+  const overlap = trueCondition("OverlappingTLSConfig", "OverlappingHostnames", "another one");
+  const before = wanted({ https: 0 });
+  const [listener] = before.status.listeners;
+  const conditions = [...listener.conditions, overlap];
+  const overlapping = { ...before.status, listeners: [{ ...listener, conditions }] };
+  const typesOf = (fields: ReturnType<typeof written>) =>
+    listenersOf(fields)[0].conditions.map(({ type }) => type);
+  const standing = written({ ...before, status: overlapping });
+  deepEqual(typesOf(standing), ["Accepted", "Programmed", "ResolvedRefs", overlap.type]);
+  deepEqual(typesOf(written(before, standing)), ["Accepted", "Programmed", "ResolvedRefs"]);
+});

@@ -53,12 +53,18 @@ export function referrerOf({ identity: { ref: { namespace } } }: GatewayModel): 
   return { group: GATEWAY_API, kind: GATEWAYS.kind, namespace };
 }
 
-/** @param certificates Of each of its listeners. */
+/** What is known of all listeners. */
+export interface ListenerOutcomes {
+  readonly certificates: ReadonlyMap<ListenerModel, ListenerCertificates>;
+  /** Of those whose hostnames overlap. */
+  readonly overlaps: ReadonlyMap<ListenerModel, Condition>;
+  readonly containerPorts: ContainerPorts;
+  readonly attachedRoutes: (listener: ListenerModel) => number;
+}
+
 export function gatewayStatus(
   gateway: ConfiguredGateway,
-  certificates: ReadonlyMap<ListenerModel, ListenerCertificates>,
-  containerPorts: ContainerPorts,
-  attachedRoutes: (listener: ListenerModel) => number,
+  { certificates, overlaps, containerPorts, attachedRoutes }: ListenerOutcomes,
 ): GatewayStatus {
   const { identity, uid, generation, className, infrastructure, refusal } = gateway;
   const { address, service } = gateway;
@@ -70,6 +76,7 @@ export function gatewayStatus(
       withPort(acceptedCondition(listener, gateway), listener, gateway, containerPorts),
       listener.kindsFault ?? certificates.get(listener)!.condition,
       conflictedCondition(listener, gateway),
+      ...overlaps.has(listener) ? [overlaps.get(listener)!] : [],
     ],
   }));
   const wrong = listeners.filter(({ conditions: [accepted] }) => accepted.status !== "True");

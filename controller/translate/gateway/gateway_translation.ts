@@ -39,6 +39,7 @@ import {
   acceptedCondition,
   type GatewayStatus,
   gatewayStatus,
+  type ListenerOutcomes,
   referrerOf,
 } from "./gateway_status.ts";
 import {
@@ -51,6 +52,7 @@ import type { GatewayReaders } from "./gateway_readers.ts";
 import { HostAdmission } from "./host_admission.ts";
 import type { ListenerModel } from "./objects/listener.ts";
 import { type ListenerSetStatus, listenerSetStatuses } from "./objects/listener_set.ts";
+import { overlapConditions } from "./overlapping_listeners.ts";
 import { ReferenceGrants } from "./objects/reference_grant.ts";
 import { type AttachmentContext, RouteAttachments, type RouteStatus } from "./route_attachments.ts";
 import { publishedGateways, serveListeners } from "./served_listeners.ts";
@@ -220,11 +222,15 @@ export function translateGatewayApi(
     const { certificates, names } = listenerTls.get(listener)!;
     return [id, certificates.map(({ id }, i) => ({ id, names: new Set(names[i]) }))];
   }));
+  const outcomes: ListenerOutcomes = {
+    certificates: listenerTls,
+    overlaps: overlapConditions(gateways),
+    containerPorts,
+    attachedRoutes: (listener) => attachments.count(listener),
+  };
   return {
     classes: classes.toSorted((a, b) => compareText(a.name, b.name)),
-    gateways: gateways.map((gateway) =>
-      gatewayStatus(gateway, listenerTls, containerPorts, (one) => attachments.count(one))
-    ),
+    gateways: gateways.map((gateway) => gatewayStatus(gateway, outcomes)),
     routes: statuses,
     listenerSets,
     parts: {

@@ -1,0 +1,96 @@
+/**
+ * HTTPS listeners whose hostnames overlap. In: the Gateways of our classes, the oldest first, with the conflicts of
+ * their listeners. Out: the condition OverlappingTLSConfig of each listener that has hosts of another one on its
+ * port. Where an address is shared, listeners of other Gateways count as well.
+ *
+ * Browsers send requests for several hosts by one connection where its certificate names them. Then the connection
+ * has the certificate of one listener, and the request may be for another one.
+ *
+ * https://gateway-api.sigs.k8s.io/geps/gep-3567/
+ */
+import { formatObject } from "../../../shared/problem.ts";
+import type { ConfiguredGateway } from "./gateway_parameters.ts";
+import { acceptedCondition } from "./gateway_status.ts";
+import { type Condition, trueCondition } from "./objects/condition.ts";
+import { broaderPatterns, type Hostname } from "./objects/hostname.ts";
+import type { ListenerModel } from "./objects/listener.ts";
+
+export const OVERLAPPING_TLS = "OverlappingTLSConfig";
+
+interface Served {
+  readonly gateway: ConfiguredGateway;
+  readonly listener: ListenerModel;
+}
+
+/** Of listeners that overlap alone: the API wants the condition left out otherwise. */
+export function overlapConditions(
+  gateways: readonly ConfiguredGateway[],
+): ReadonlyMap<ListenerModel, Condition> {
+  const conditions = new Map<ListenerModel, Condition>();
+  const served = gateways.filter(({ isServed }) => isServed).flatMap((gateway) =>
+    gateway.listeners.filter((listener) =>
+      listener.protocol === "HTTPS" && acceptedCondition(listener, gateway).status === "True"
+    ).map((listener): Served => ({ gateway, listener }))
+  );
+  for (const onPort of Map.groupBy(served, socketOf).values()) {
+    for (const [one, other] of overlaps(onPort)) {
+      conditions.set(one.listener, conditionOf(one, other));
+    }
+  }
+  return conditions;
+}
+
+/** The same for all listeners to which one connection may lead. */
+function socketOf({ gateway: { identity, address }, listener: { port } }: Served): string {
+  return address === "shared" ? `${port}` : `${port} ${identity.key}`;
+}
+
+/**
+ * To each the one with the same hostname, else the one with the next broader one; else, for the broadest, the first
+ * that is more specific. Each hostname is looked up by its suffixes: pairs of thousands would take seconds.
+ */
+function overlaps(listeners: readonly Served[]): ReadonlyMap<Served, Served> {
+  const byHostname = Map.groupBy(listeners, ({ listener: { hostname } }) => hostname);
+  const found = new Map<Served, Served>();
+  for (const one of listeners) {
+    const { hostname } = one.listener;
+    const [first, second] = byHostname.get(hostname)!;
+    const same = first === one ? second : first;
+    const broader = nextBroader(hostname, byHostname);
+    const other = same ?? broader[0];
+    if (other !== undefined) found.set(one, other);
+    for (const each of broader) if (!found.has(each)) found.set(each, one);
+  }
+  return found;
+}
+
+function nextBroader(
+  hostname: Hostname,
+  byHostname: ReadonlyMap<Hostname, readonly Served[]>,
+): readonly Served[] {
+  if (hostname === null) return [];
+  for (const pattern of broaderPatterns(hostname)) {
+    const found = byHostname.get(pattern);
+    if (found !== undefined) return found;
+  }
+  return byHostname.get(null) ?? [];
+}
+
+function conditionOf({ gateway, listener }: Served, other: Served): Condition {
+  const isOwn = other.gateway === gateway;
+  const where = isOwn ? "" : ` of ${formatObject(other.gateway.identity.ref)}`;
+  const misdirected = gateway.address === "shared"
+    ? "with another certificate than that of its connection"
+    : "of another listener than that of its connection";
+  return trueCondition(
+    OVERLAPPING_TLS,
+    "OverlappingHostnames",
+    `${shown(listener)} overlaps with ${shown(other.listener)} of listener ${other.listener.name}` +
+      `${where} on port ${listener.port}. A request for a host ${misdirected} gets 421, and clients ` +
+      "repeat it on a new connection.",
+  );
+}
+
+function shown({ hostname }: ListenerModel): string {
+  return hostname === null ? "any hostname" : `hostname ${hostname}`;
+}
