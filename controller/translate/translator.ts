@@ -24,7 +24,7 @@ import {
   type DefaultCertificate,
   readDefaultCertificate,
 } from "./certificates/default_certificate.ts";
-import { type ClusterBounds, DEFAULT_CLUSTER_BOUNDS } from "./bounds/cluster_bound.ts";
+import { type ClusterBounds, DEFAULT_CLUSTER_BOUNDS } from "./bounds/cluster_sizes.ts";
 import { DEFAULT_NAMESPACE_ENDPOINTS } from "./backends/endpoint_bound.ts";
 import type { HostClaims } from "./hosts/host_claims.ts";
 import type { HostOwner, HostOwnershipMode } from "./hosts/host_owner.ts";
@@ -36,10 +36,11 @@ import type { IngressStatus } from "./model/status.ts";
 import { blockedClientsOf } from "./routes/used_settings.ts";
 import type { GatewayTranslation } from "./gateway/gateway_translation.ts";
 import type { GatewayOptions } from "./gateway/gateway_translator.ts";
+import { stayingGateways } from "./gateway/published_parts.ts";
 import { UpstreamTlsReader } from "./backends/upstream_tls.ts";
 
 export type { RefusalOptions } from "./routes/closures.ts";
-export { type ClusterBounds, DEFAULT_CLUSTER_BOUNDS } from "./bounds/cluster_bound.ts";
+export { type ClusterBounds, DEFAULT_CLUSTER_BOUNDS } from "./bounds/cluster_sizes.ts";
 export type { HostClaims } from "./hosts/host_claims.ts";
 export { HOST_OWNERSHIPS, type HostOwner, type HostOwnershipMode } from "./hosts/host_owner.ts";
 export type { GatewayTranslation } from "./gateway/gateway_translation.ts";
@@ -169,6 +170,10 @@ export class Translator {
       resources.secrets,
       published,
       clusterBounds,
+      {
+        objects: [resources.gateways ?? [], resources.httpRoutes ?? []],
+        staying: (published) => stayingGateways(published, resources),
+      },
     );
     const secrets = this.readers.secrets.of(resources.secrets, problems);
     const list = memory.requiredSecrets.refuse(
@@ -247,6 +252,12 @@ export class Translator {
         ingresses: memory.serving.of(routing, shared.hosts),
         bounds: options.namespaceBounds ?? DEFAULT_NAMESPACE_BOUNDS,
         taken: memory.clusterBounds.partsByNamespace(admitted.ingresses),
+        room: memory.clusterBounds.gatewayRoom(
+          admitted.ingresses,
+          resources.secrets,
+          published,
+          clusterBounds,
+        ),
       },
     );
     const used = memory.usedSettings.of(ingresses);

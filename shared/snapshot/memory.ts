@@ -203,7 +203,7 @@ const weightOfRoutes = oncePerList((routes: readonly Route[]) => {
     // They stand in order of their hosts.
     if (host !== before) hosts++;
     before = host;
-    characters += id.length + host.length + textOfMatch(match) + textOf(action) +
+    characters += id.length + host.length + matchCharacters(match) + textOf(action) +
       origin.namespace.length + origin.name.length + origin.field.length;
   }
   return { routes: routes.length, hosts, characters };
@@ -278,7 +278,8 @@ const weightOfCertificates = oncePerList((certificates: readonly Certificate[]) 
   return { characters };
 });
 
-function textOfMatch({ path, headers, query }: RouteMatch): number {
+/** What a match takes, in characters. */
+export function matchCharacters({ path, headers, query }: RouteMatch): number {
   let characters = path.value.length + (path.written?.length ?? 0) +
     (path.type === "Regex" ? PATTERN_CHARACTERS : 0);
   for (const conditions of [headers, query]) {

@@ -16,6 +16,11 @@ import {
 import { GatewayReaders } from "../../controller/translate/gateway/gateway_readers.ts";
 import { DEFAULT_GATEWAY_OPTIONS } from "../../controller/translate/gateway/gateway_translator.ts";
 import { RouteClaimants } from "../../controller/translate/gateway/route_claimants.ts";
+import type { Resources } from "../../controller/kube/resources.ts";
+import { NOT_FULL } from "../../controller/translate/bounds/cluster_bound.ts";
+import { publishedGatewayParts } from "../../controller/translate/bounds/namespace_parts.ts";
+import { stayingGateways } from "../../controller/translate/gateway/published_parts.ts";
+import { NONE } from "../support/rich_cluster.ts";
 import { CertificateRoom } from "../../controller/translate/gateway/certificate_bounds.ts";
 import { KeptHosts } from "../../controller/translate/gateway/sharing/kept_hosts.ts";
 import { servicePorts } from "../../controller/translate/gateway/lookups.ts";
@@ -268,6 +273,11 @@ function translateAll(
     namespaces: new Map([["one", {}]]),
     bounds: { routes: limit, hostBytes: limit, certificates: limit },
     taken: new Map(),
+    // Where there are bounds, all are over that of the cluster as well.
+    room: {
+      fullFor: (wanted) =>
+        limit === Infinity ? NOT_FULL : { ...NOT_FULL, namespaces: new Set(wanted.keys()) },
+    },
     sharing: sharingOf(given, { published, configMaps, address }, readers),
     ...DEFAULT_GATEWAY_OPTIONS,
     ...{ published, configMaps, address },
@@ -422,6 +432,20 @@ export const GATEWAY_PARSERS: readonly Parser[] = [
         // Each asks for one more than was published of it.
         const given = OBJECTS[name](count + 1);
         return () => void translateAll(given, { published, limit: 0 });
+      }]),
+    ),
+  }),
+  listParser({
+    name: "published parts of Gateways that there are still",
+    functions: ["controller/translate/gateway/published_parts.ts stayingGateways"],
+    count: 4096,
+    read: Object.fromEntries(
+      (["routes", "hostnames", "listeners"] as const).map((name) => [name, (count: number) => {
+        const given = OBJECTS[name](count);
+        const { parts } = translateAll(given, { address: "shared" });
+        const published = { ...EMPTY, ...parts, certificates: [] };
+        const there = { ...NONE, gateways: given.gateways, httpRoutes: given.routes };
+        return () => void publishedGatewayParts(stayingGateways(published, there as Resources));
       }]),
     ),
   }),

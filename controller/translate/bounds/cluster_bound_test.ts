@@ -9,7 +9,7 @@ import type { Snapshot } from "../../../shared/snapshot/types.ts";
 import { layPublishedSet } from "../../outputs/publish/layout.ts";
 import type { EndpointSlice, Ingress, Resources } from "../../kube/resources.ts";
 import { DEFAULT_CLUSTER_BOUNDS, translate, type Translation } from "../translator.ts";
-import type { ClusterBounds } from "./cluster_bound.ts";
+import type { ClusterBounds } from "./cluster_sizes.ts";
 import { TRANSLATE_OPTIONS } from "../../../tests/support/translate_options.ts";
 
 const MIB = 1024 * 1024;

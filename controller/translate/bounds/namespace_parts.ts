@@ -1,12 +1,16 @@
 /**
- * What each namespace has served, in numbers. In: Ingresses, or what was published of them. Out: the
- * routes, hosts, upstreams and certificates of each namespace; only those namespaces are counted anew
+ * What each namespace has served, in numbers. In: Ingresses, or what was published of them or of Gateways. Out:
+ * the routes, hosts, upstreams and certificates of each namespace; only those namespaces are counted anew
  * of which an Ingress has changed.
  */
 import { upstreamsOf } from "../../../shared/snapshot/forward_action.ts";
-import type { Snapshot } from "../../../shared/snapshot/types.ts";
+import { sharedSocketOf } from "../../../shared/snapshot/listener_id.ts";
+import { matchCharacters } from "../../../shared/snapshot/memory.ts";
+import type { Certificate, Listener, Route, Snapshot } from "../../../shared/snapshot/types.ts";
 import type { Demands } from "./demand.ts";
+import { keyOf } from "../../base/identity.ts";
 import { differenceOf } from "../../base/memo.ts";
+import { HTTP_ROUTES } from "../../kube/types.ts";
 import type { Source } from "../model/source.ts";
 
 /** What one namespace, or all of them, have served. */
@@ -86,30 +90,110 @@ export class PartsCounter {
   }
 }
 
-/** By namespace. */
+/** Of Ingresses, by namespace. */
 export function publishedParts(published: Snapshot | null): Map<string, Parts> {
   const tallies = new Tallies();
-  const sizes = new Map(
-    [...published?.filterSets ?? [], ...published?.policies ?? []].map((part) =>
-      [part.id, JSON.stringify(part).length] as const
-    ),
-  );
+  const sizesOf = settingsSizes(published);
   for (const route of published?.routes ?? []) {
     const { host, match: { path }, action, origin, filterSet, policy } = route;
     if (origin.kind !== "Ingress") continue;
     const tally = tallies.of(origin.namespace);
     tally.routes++;
     tally.bytes += host.length + (path.written ?? path.value).length;
-    const settings = [filterSet, policy].flatMap((id) =>
-      id === undefined ? [] : [[id, sizes.get(id) ?? 0] as const]
-    );
+    const settings = sizesOf([filterSet, policy]);
     tally.add({ hosts: [host], upstreams: upstreamsOf(action), settings });
   }
-  for (const { origin: { kind, namespace, name }, hosts } of published?.certificates ?? []) {
-    if (kind === "Secret" && hosts.length > 0) tallies.of(namespace).add({ secrets: [name] });
+  const shown = new Set((published?.listeners ?? []).flatMap((each) => each.certificates ?? []));
+  for (const certificate of published?.certificates ?? []) {
+    const { origin: { kind, namespace, name } } = certificate;
+    if (kind !== "Secret" || !hasHostsOfIngresses(certificate, shown)) continue;
+    tallies.of(namespace).add({ secrets: [name] });
   }
   return tallies.parts;
 }
+
+/** @param shown Ids of certificates that listeners of Gateways show. */
+function hasHostsOfIngresses(
+  { id, hosts, plain = [] }: Certificate,
+  shown: ReadonlySet<string>,
+): boolean {
+  // Hosts of Gateways are all plain, as none of them makes a host HTTPS only.
+  return hosts.length > (shown.has(id) ? plain.length : 0);
+}
+
+/** Of a backend of an HTTPRoute, its id. */
+export const BACKEND_CHARACTERS = 40;
+
+/** What a route of a Gateway takes, in characters, beside names of its objects. Its host is in its id, too. */
+export function gatewayRouteCharacters(
+  { host, match, action }: Pick<Route, "host" | "match" | "action">,
+): number {
+  return 2 * host.length + matchCharacters(match) +
+    BACKEND_CHARACTERS * upstreamsOf(action).length;
+}
+
+/** Of Gateways: routes count for the namespace of their HTTPRoute, certificates for that of the Gateway. */
+export function publishedGatewayParts(published: Snapshot): ReadonlyMap<string, Parts> {
+  const tallies = new Tallies();
+  const sizesOf = settingsSizes(published);
+  const guarded = new Set<string>();
+  for (const route of published.routes) {
+    const { host, action, origin, filterSet, listeners = [] } = route;
+    if (origin.kind !== HTTP_ROUTES.kind) continue;
+    const tally = tallies.of(origin.namespace);
+    const upstreams = upstreamsOf(action);
+    tally.routes++;
+    // Bytes of hosts and paths of Ingresses stand for twice as many characters.
+    tally.bytes += gatewayRouteCharacters(route) / 2;
+    tally.add({ hosts: [host], upstreams, settings: sizesOf([filterSet]) });
+    const key = `${origin.namespace} ${host}`;
+    if (guarded.has(key) || !listeners.some((id) => sharedSocketOf(id) !== null)) continue;
+    guarded.add(key);
+    tally.routes += GUARDS;
+  }
+  for (const [namespace, secrets] of publishedListenerSecrets(published)) {
+    tallies.of(namespace).add({ secrets });
+  }
+  return tallies.parts;
+}
+
+/** Replies that a host on a shared address has beside its routes: mostly one, on the other port. */
+export const GUARDS = 1;
+
+/** By namespace of Gateways, the Secrets that their listeners show. */
+export function publishedListenerSecrets(
+  published: Snapshot | null,
+): ReadonlyMap<string, ReadonlySet<string>> {
+  const { listeners = [], certificates = [] } = published ?? {};
+  const secretOf = new Map(certificates.map(({ id, origin }) => [id, keyOf(origin)]));
+  const secrets = (listener: Listener) =>
+    (listener.certificates ?? []).flatMap((id) => secretOf.get(id) ?? []);
+  return new Map(
+    Array.from(
+      Map.groupBy(listeners, ({ origin }) => origin.namespace),
+      ([namespace, own]) => [namespace, new Set(own.flatMap(secrets))],
+    ),
+  );
+}
+
+/** Bytes of filter sets and policies with their ids, of those that are asked for. */
+function settingsSizes(
+  published: Snapshot | null,
+): (ids: readonly (string | undefined)[]) => Sizes {
+  const { filterSets = [], policies = [] } = published ?? {};
+  const parts = new Map([...filterSets, ...policies].map((part) => [part.id, part]));
+  const sizes = new Map<string, number>();
+  return (ids) =>
+    ids.flatMap((id) => {
+      const part = id === undefined ? undefined : parts.get(id);
+      if (part === undefined) return [];
+      const size = sizes.get(part.id) ?? JSON.stringify(part).length;
+      sizes.set(part.id, size);
+      return [[part.id, size] as const];
+    });
+}
+
+type Sizes = readonly (readonly [id: string, bytes: number])[];
 
 /** Counts what has a name once. */
 class Tally {

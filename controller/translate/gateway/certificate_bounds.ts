@@ -6,8 +6,10 @@
  * Secrets whose certificates were published for the namespace, and that its listeners still name, count from the
  * start, and stay even where they are more than the bounds; also when they are renewed.
  */
-import type { Certificate, Listener, Snapshot } from "../../../shared/snapshot/types.ts";
+import type { Certificate, Snapshot } from "../../../shared/snapshot/types.ts";
+import { type ClusterFull, NOT_FULL } from "../bounds/cluster_bound.ts";
 import type { NamespaceBounds } from "../bounds/namespace_bounds.ts";
+import { publishedListenerSecrets } from "../bounds/namespace_parts.ts";
 import { keyOf } from "../../base/identity.ts";
 import { type Condition, falseCondition } from "./objects/condition.ts";
 
@@ -25,17 +27,23 @@ export class CertificateRoom {
   /** Whether it was too small for a namespace, so that it depends on what was published. */
   isFull = false;
   readonly #bounds: CertificateBounds;
+  readonly #full: ClusterFull;
   /** By namespace of Gateways. */
   readonly #taken = new Map<string, Taken>();
 
-  /** @param wanted What listeners show, by namespace of their Gateways. */
+  /**
+   * @param wanted What listeners show, by namespace of their Gateways.
+   * @param full Namespaces that may add nothing, whatever the bounds.
+   */
   constructor(
     bounds: CertificateBounds,
     published: Snapshot | null,
     wanted: ReadonlyMap<string, readonly Certificate[]>,
+    full = NOT_FULL,
   ) {
     this.#bounds = bounds;
-    const before = publishedSecrets(published);
+    this.#full = full;
+    const before = publishedListenerSecrets(published);
     for (const [namespace, certificates] of wanted) {
       const taken: Taken = { secrets: new Set(), bytes: 0 };
       for (const certificate of certificates) {
@@ -54,6 +62,14 @@ export class CertificateRoom {
       certificates.map((each) => [keyOf(each.origin), each] as const)
         .filter(([secret]) => !taken.secrets.has(secret)),
     );
+    if (added.size > 0 && this.#full.namespaces.has(namespace)) {
+      return falseCondition(
+        "ResolvedRefs",
+        "InvalidCertificateRef",
+        `with it ${this.#full.excess}, so its new certificates are not shown. ` +
+          `${this.#full.remedy}.`,
+      );
+    }
     const bytes = added.values().reduce((sum, each) => sum + sizeOf(each), taken.bytes);
     const { certificates: maxCount, hostBytes } = this.#bounds;
     const [over, flag] = taken.secrets.size + added.size > maxCount
@@ -89,20 +105,6 @@ function add(taken: Taken, certificate: Certificate): void {
   if (taken.secrets.has(secret)) return;
   taken.secrets.add(secret);
   taken.bytes += sizeOf(certificate);
-}
-
-/** By namespace of Gateways, the Secrets that their listeners show. */
-function publishedSecrets(published: Snapshot | null): ReadonlyMap<string, ReadonlySet<string>> {
-  const { listeners = [], certificates = [] } = published ?? {};
-  const secretOf = new Map(certificates.map(({ id, origin }) => [id, keyOf(origin)]));
-  const secrets = (listener: Listener) =>
-    (listener.certificates ?? []).flatMap((id) => secretOf.get(id) ?? []);
-  return new Map(
-    Array.from(
-      Map.groupBy(listeners, ({ origin }) => origin.namespace),
-      ([namespace, own]) => [namespace, new Set(own.flatMap(secrets))],
-    ),
-  );
 }
 
 function sizeOf({ chain }: Certificate): number {

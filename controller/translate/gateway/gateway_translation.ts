@@ -17,7 +17,9 @@ import type {
 } from "../../../shared/snapshot/types.ts";
 import { compareAge } from "../../base/identity.ts";
 import { compareText } from "../../base/text_order.ts";
+import type { GatewayRoom } from "../bounds/cluster_bound.ts";
 import type { NamespaceBounds } from "../bounds/namespace_bounds.ts";
+import type { Parts } from "../bounds/namespace_parts.ts";
 import type { ServedHosts } from "../hosts/host_claimants.ts";
 import type { HostClaimant } from "../hosts/host_owner.ts";
 import type { Ownership } from "../hosts/ownership.ts";
@@ -26,9 +28,11 @@ import {
   cutNamespaces,
   refusedRoutes,
   type RouteDemand,
+  routesOverCluster,
 } from "./route_bounds.ts";
 import { BackendTlsPolicies } from "./objects/backend_tls_policy.ts";
 import { CertificateRoom } from "./certificate_bounds.ts";
+import { gatewayParts } from "./gateway_parts.ts";
 import {
   type ListenerCertificates,
   listenerCertificates,
@@ -88,6 +92,8 @@ export interface GatewayContext
   readonly bounds: NamespaceBounds;
   /** What the Ingresses of each namespace have of these. */
   readonly taken: ReadonlyMap<string, RouteDemand>;
+  /** What there is for all namespaces together. */
+  readonly room: GatewayRoom;
   readonly sharing: AddressSharing;
 }
 
@@ -135,6 +141,8 @@ export interface GatewayParts {
 export interface BoundedTranslation extends GatewayTranslation {
   /** What routes ask for, by namespace. */
   readonly demands: ReadonlyMap<string, RouteDemand>;
+  /** The same with certificates, within the bounds of each namespace. */
+  readonly wanted: ReadonlyMap<string, Parts>;
   /** Whether a route or a listener is refused for a bound, so that it depends on what was published. */
   readonly isCrowded: boolean;
 }
@@ -179,21 +187,32 @@ export function translateGatewayApi(
   const demanding = attached.filter(({ isServed }) => isServed);
   const demands = readers.demands.totals(demanding);
   const crowded = crowdedNamespaces(demands, context).union(cutNamespaces(demanding));
-  const refused = refusedRoutes(demanding, crowded, context, readers.demands);
+  const overNamespace = refusedRoutes(demanding, crowded, context, readers.demands);
+  const found = gateways.flatMap((gateway) => {
+    const from = referrerOf(gateway);
+    return gateway.listeners.map((listener): FoundCertificates => ({
+      ...{ namespace: gateway.identity.ref.namespace, listener },
+      found: listenerCertificates(listener, from, grants, secrets),
+    }));
+  });
+  const shown = certificatesByNamespace(found);
+  const wanted = gatewayParts({
+    ...{ routes: demanding, refused: overNamespace, demands: readers.demands },
+    shared: new Set(
+      gateways.filter(({ address }) => address === "shared").flatMap(({ listeners }) => listeners),
+    ),
+    ...{ certificates: shown, bounds: context.bounds },
+  });
+  const full = context.room.fullFor(wanted);
+  const refused = new Map([
+    ...routesOverCluster(demanding, full, published, readers.demands),
+    ...overNamespace,
+  ]);
   const statuses = attached.map((each) =>
     attachments.settle(each, refused.get(each.route)?.condition ?? null)
   );
-  const { listenerTls, isFull } = boundedCertificates(
-    gateways.flatMap((gateway) => {
-      const from = referrerOf(gateway);
-      return gateway.listeners.map((listener) => ({
-        ...{ namespace: gateway.identity.ref.namespace, listener },
-        found: listenerCertificates(listener, from, grants, secrets),
-      }));
-    }),
-    context.bounds,
-    published,
-  );
+  const room = new CertificateRoom(context.bounds, published, shown, full);
+  const listenerTls = boundedCertificates(found, room);
   const certificates = new Map<string, Certificate>();
   const { listeners, ids, containerPorts } = serveListeners(
     gateways,
@@ -241,8 +260,8 @@ export function translateGatewayApi(
       hostCertificates: hostCertificates(placed.routes, listeners, named, sharing.ownership),
       sharedHosts: guarded.hosts,
     },
-    demands,
-    isCrowded: crowded.size > 0 || isFull,
+    ...{ demands, wanted },
+    isCrowded: crowded.size + full.namespaces.size > 0 || room.isFull,
   };
 }
 
@@ -253,26 +272,25 @@ interface FoundCertificates {
   readonly found: ListenerCertificates;
 }
 
+function certificatesByNamespace(
+  listeners: readonly FoundCertificates[],
+): ReadonlyMap<string, readonly Certificate[]> {
+  return new Map(Array.from(
+    Map.groupBy(listeners, ({ namespace }) => namespace),
+    ([namespace, own]) => [namespace, own.flatMap(({ found }) => found.certificates)] as const,
+  ));
+}
+
 /** @param listeners By Gateways from the oldest on. */
 function boundedCertificates(
   listeners: readonly FoundCertificates[],
-  bounds: NamespaceBounds,
-  published: Snapshot | null,
-): {
-  readonly listenerTls: ReadonlyMap<ListenerModel, ListenerCertificates>;
-  readonly isFull: boolean;
-} {
-  const wanted = Array.from(
-    Map.groupBy(listeners, ({ namespace }) => namespace),
-    ([namespace, own]) => [namespace, own.flatMap(({ found }) => found.certificates)] as const,
-  );
-  const room = new CertificateRoom(bounds, published, new Map(wanted));
-  const listenerTls = new Map(listeners.map(({ namespace, listener, found }) => {
+  room: CertificateRoom,
+): ReadonlyMap<ListenerModel, ListenerCertificates> {
+  return new Map(listeners.map(({ namespace, listener, found }) => {
     const refusal = room.take(namespace, found.certificates);
     const bounded = refusal === null
       ? found
       : withCertificates(refusal, room.kept(namespace, found.certificates), found);
     return [listener, bounded] as const;
   }));
-  return { listenerTls, isFull: room.isFull };
 }

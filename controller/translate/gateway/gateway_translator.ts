@@ -29,6 +29,7 @@ import {
   readGateways,
   translateGatewayApi,
 } from "./gateway_translation.ts";
+import type { GatewayRoom } from "../bounds/cluster_bound.ts";
 import { isSameBounds, type NamespaceBounds } from "../bounds/namespace_bounds.ts";
 import { crowdedNamespaces, type RouteDemand } from "./route_bounds.ts";
 import type { ListenerModel } from "./objects/listener.ts";
@@ -67,6 +68,8 @@ export interface GatewayStages {
   /** What each namespace may have, and what its Ingresses have of that. */
   readonly bounds: NamespaceBounds;
   readonly taken: ReadonlyMap<string, RouteDemand>;
+  /** What there is for all namespaces together. */
+  readonly room: GatewayRoom;
   readonly ownership: Ownership;
   /** Hosts of `SharedHosts` that Ingresses serve. */
   readonly ingresses: ServedHosts;
@@ -120,6 +123,7 @@ interface Inputs {
   readonly options: GatewayOptions;
   readonly bounds: NamespaceBounds;
   readonly taken: GatewayStages["taken"];
+  readonly room: GatewayRoom;
   /** Whole. */
   readonly snapshot: Snapshot | null;
   /** Null where no Gateway shares an address: then Ingresses are nothing to it. */
@@ -248,7 +252,7 @@ export class GatewayTranslator {
     options: GatewayOptions,
     stages: GatewayStages,
   ): GatewayTranslation {
-    const { backends, services, secrets, sources, published, bounds, taken } = stages;
+    const { backends, services, secrets, sources, published, bounds, taken, room } = stages;
     const { ownership, ingresses, shared: { claimants, namespaces: ofRoutes, hosts } } = stages;
     const {
       gatewayClasses,
@@ -271,7 +275,7 @@ export class GatewayTranslator {
     const inputs: Inputs = {
       lists: [...Object.values(objects), namespaces ?? [], configMaps],
       ...{ services, secrets, unreadConfigMaps, options },
-      ...{ bounds, taken, snapshot: published },
+      ...{ bounds, taken, room, snapshot: published },
       published: socketsOf(published),
       sharing: hosts.size === 0 ? null : { ownership, ingresses },
     };
@@ -287,7 +291,7 @@ export class GatewayTranslator {
     return this.#last.keep(
       inputs,
       translateGatewayApi(objects, {
-        ...{ upstreams, published, bounds, taken, ...options },
+        ...{ upstreams, published, bounds, taken, room, ...options },
         sharing: { ownership, ingresses, claimants, namespaces: ofRoutes },
         configMaps: configMapLookup(configMaps, unreadConfigMaps),
         services: servicePorts(services),
@@ -297,11 +301,15 @@ export class GatewayTranslator {
     );
   }
 
-  /** Where no namespace asks for too much, neither Ingresses nor what was published change anything. */
+  /** Where nothing asks for too much, neither Ingresses nor what was published change anything. */
   #isWithinBoundsAs(last: Inputs, inputs: Inputs): boolean {
-    const { demands, isCrowded } = this.#last.last!.result;
-    if (!isCrowded) return crowdedNamespaces(demands, inputs).size === 0;
+    const { demands, wanted, isCrowded } = this.#last.last!.result;
+    if (!isCrowded) {
+      return crowdedNamespaces(demands, inputs).size === 0 &&
+        (last.room === inputs.room || inputs.room.fullFor(wanted).namespaces.size === 0);
+    }
     return last.taken === inputs.taken && last.snapshot === inputs.snapshot &&
+      last.room === inputs.room &&
       isSameBounds(last.bounds, inputs.bounds);
   }
 }

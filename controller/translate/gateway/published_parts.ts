@@ -1,11 +1,14 @@
 /**
  * Parts of Gateway API as they were published. In: the snapshot that was published last. Out: its parts that
  * are of Gateways: what proxies go on with while it is not known yet which Gateways there are, as after a
- * start of the controller.
+ * start of the controller; and those of objects that there are still.
  */
 import type { Snapshot } from "../../../shared/snapshot/types.ts";
-import { sharedSocketOf } from "../../../shared/snapshot/listener_id.ts";
+import { gatewayOf, sharedSocketOf } from "../../../shared/snapshot/listener_id.ts";
 import { upstreamsOf } from "../../../shared/snapshot/forward_action.ts";
+import { keyOf, readIdentity } from "../../base/identity.ts";
+import type { Resources } from "../../kube/resources.ts";
+import { GATEWAYS, HTTP_ROUTES } from "../../kube/types.ts";
 import type { GatewayParts } from "./gateway_translation.ts";
 import { hostSockets } from "./sharing/host_guards.ts";
 import { serviceOf } from "../model/backend_ref.ts";
@@ -37,5 +40,25 @@ export function publishedParts(
         .flatMap(({ id, plain = [] }) => plain.map((host) => [host, id] as const)),
     ),
     sharedHosts: hostSockets(own),
+  };
+}
+
+/** With the listeners and routes of Gateways and HTTPRoutes that there are still; all while that is not known. */
+export function stayingGateways(
+  published: Snapshot,
+  { gateways, httpRoutes, gatewayIsPending }: Resources,
+): Snapshot {
+  if (gatewayIsPending === true) return published;
+  const keysOf = (kind: string, objects: readonly unknown[] | null | undefined) =>
+    new Set((objects ?? []).flatMap((object) => readIdentity(kind, object)?.key ?? []));
+  const ofGateways = keysOf(GATEWAYS.kind, gateways);
+  const ofRoutes = keysOf(HTTP_ROUTES.kind, httpRoutes);
+  return {
+    ...published,
+    listeners: (published.listeners ?? []).filter(({ id }) => ofGateways.has(gatewayOf(id))),
+    routes: published.routes.filter(({ origin, listeners = [] }) =>
+      origin.kind !== HTTP_ROUTES.kind ||
+      (ofRoutes.has(keyOf(origin)) && listeners.some((id) => ofGateways.has(gatewayOf(id))))
+    ),
   };
 }

@@ -7,12 +7,15 @@
  * bounds; of what is new, the oldest route has the first choice, and each is served whole or not at all. A
  * route of which only a stub was kept has nothing new.
  */
+import { matchCharacters } from "../../../shared/snapshot/memory.ts";
 import type { FilterSpec, Route, Snapshot } from "../../../shared/snapshot/types.ts";
 import { describeExcess, type Excess } from "../../kube/excess.ts";
 import { HTTP_ROUTES } from "../../kube/types.ts";
 import { keyOf } from "../../base/identity.ts";
 import { ObjectCache } from "../../base/memo.ts";
+import { type ClusterFull, NOTHING_MORE } from "../bounds/cluster_bound.ts";
 import type { NamespaceBounds } from "../bounds/namespace_bounds.ts";
+import { BACKEND_CHARACTERS } from "../bounds/namespace_parts.ts";
 import { type Condition, falseCondition } from "./objects/condition.ts";
 import type { HttpRouteModel, RuleModel } from "./objects/http_route.ts";
 import type { ListenerModel } from "./objects/listener.ts";
@@ -23,6 +26,12 @@ export interface RouteDemand {
   readonly routes: number;
   /** Of hosts, matches and backends, each route with its own, and of filters, each once. */
   readonly bytes: number;
+}
+
+/** With what proxies need for it. */
+export interface MeasuredDemand extends RouteDemand {
+  /** In the measure of `gatewayRouteCharacters`, and twice those of filters. */
+  readonly characters: number;
 }
 
 export interface DemandingRoute {
@@ -54,9 +63,10 @@ const NOTHING: RouteDemand = { routes: 0, bytes: 0 };
 export class RouteDemands {
   readonly #rules = new ObjectCache(ruleSize);
 
-  of({ route, hosts }: DemandingRoute): RouteDemand {
+  of({ route, hosts }: DemandingRoute): MeasuredDemand {
     let routes = 0;
     let bytes = 0;
+    let characters = 0;
     const settings = new Map<string, number>();
     for (const rule of route.rules) {
       const size = this.#rules.of(rule);
@@ -64,10 +74,13 @@ export class RouteDemands {
       for (const [host, listeners] of hosts) {
         const count = variantsOf(rule, [...listeners]).length;
         routes += count * rule.matches.length;
-        bytes += count * (size.bytes + rule.matches.length * host.length);
+        const ofHost = rule.matches.length * host.length;
+        bytes += count * (size.bytes + ofHost);
+        characters += count * (size.characters + 2 * ofHost);
       }
     }
-    return { routes, bytes: bytes + sum(settings.values()) };
+    const ofSettings = sum(settings.values());
+    return { routes, bytes: bytes + ofSettings, characters: characters + 2 * ofSettings };
   }
 
   /** By namespace. */
@@ -100,12 +113,35 @@ export function crowdedNamespaces(
   return new Set(crowded.map(([namespace]) => namespace));
 }
 
-/** @param crowded Of these, routes may be refused. */
+/** Routes that add something, of namespaces that may add nothing as the bound of the cluster is reached. */
+export function routesOverCluster(
+  routes: readonly DemandingRoute[],
+  { namespaces, excess, remedy }: ClusterFull,
+  published: Snapshot | null,
+  demands: RouteDemands,
+): ReadonlyMap<HttpRouteModel, RouteRefusal> {
+  const context = { bounds: NOTHING_MORE, taken: new Map<string, RouteDemand>(), published };
+  return refusedRoutes(
+    routes,
+    namespaces,
+    context,
+    demands,
+    (_namespace, _bound, published) =>
+      falseCondition(
+        "Accepted",
+        "ClusterLimitExceeded",
+        `with this route ${excess}, so ${outcome(published)}. ${remedy}.`,
+      ),
+  );
+}
+
+/** @param crowded Of these, routes may be refused. @param describe Why one is that goes over a bound. */
 export function refusedRoutes(
   routes: readonly DemandingRoute[],
   crowded: ReadonlySet<string>,
   { bounds, taken, published }: RouteBoundsContext,
   demands: RouteDemands,
+  describe: Describe = (...args) => limitExceeded(bounds, ...args),
 ): ReadonlyMap<HttpRouteModel, RouteRefusal> {
   const refused = new Map<HttpRouteModel, RouteRefusal>();
   if (crowded.size === 0) return refused;
@@ -134,15 +170,14 @@ export function refusedRoutes(
       totals.set(namespace, plus(total, more));
       continue;
     }
-    refused.set(route, {
-      condition: limitExceeded(namespace, bound, bounds, published),
-      published,
-    });
+    refused.set(route, { condition: describe(namespace, bound, published), published });
   }
   return refused;
 }
 
 type Bound = "routes" | "hostBytes";
+
+type Describe = (namespace: string, bound: Bound, published: readonly Route[]) => Condition;
 
 /** @param more What is added: less of something is never too much. */
 function boundOver(
@@ -161,10 +196,8 @@ const FLAGS: Readonly<Record<Bound, readonly [what: string, flag: string]>> = {
 
 /** Without the number that there would be: each change of it would be another status. */
 function limitExceeded(
-  namespace: string,
-  bound: Bound,
   bounds: NamespaceBounds,
-  published: readonly Route[],
+  ...[namespace, bound, published]: Parameters<Describe>
 ): Condition {
   const [what, flag] = FLAGS[bound];
   return falseCondition(
@@ -228,6 +261,7 @@ function publishedDemand(
 interface RuleSize {
   /** Of all its matches and their backends, for one host. */
   readonly bytes: number;
+  readonly characters: number;
   /** JSON of its filters; "" for none. */
   readonly settings: string;
 }
@@ -235,8 +269,10 @@ interface RuleSize {
 function ruleSize(rule: RuleModel): RuleSize {
   const { matches, filters: { filters }, time } = rule;
   const texts = matches.map((match) => JSON.stringify(match).length);
+  const backends = matches.length * weightedOf(rule);
   return {
-    bytes: sum(texts) + matches.length * weightedOf(rule) * BACKEND_BYTES,
+    bytes: sum(texts) + backends * BACKEND_BYTES,
+    characters: sum(matches.map(matchCharacters)) + backends * BACKEND_CHARACTERS,
     settings: settingsText([
       ...(time === null ? [] : [{ kind: "deadline", time } as const]),
       ...filters,

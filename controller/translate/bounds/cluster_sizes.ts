@@ -1,0 +1,207 @@
+/**
+ * Sizes of what is published, in each thing that has a limit. In: numbers of parts, what was published, and the
+ * limits. Out: estimates in bytes, the same ones for what is asked for as for what was published.
+ */
+import type { Snapshot } from "../../../shared/snapshot/types.ts";
+import {
+  memoryOf,
+  type ProxyMemory,
+  PUBLISHED_SHARE,
+  snapshotBudget,
+  weightOf,
+} from "../../../shared/snapshot/memory.ts";
+import { fieldOf } from "../../base/json.ts";
+import type { KubeSecret } from "../../kube/resources.ts";
+import type { Parts } from "./namespace_parts.ts";
+
+export interface ClusterBounds {
+  /** Of each proxy; null where they have no limit that is known. */
+  readonly memory: ProxyMemory | null;
+  /** Of all ConfigMaps with the snapshot, compressed. */
+  readonly publishedBytes: number;
+  /** Of all Secrets with keys. */
+  readonly keyBytes: number;
+  /** Of a line of the stream with a whole snapshot. */
+  readonly lineBytes: number;
+}
+
+export const MIB = 1024 * 1024;
+
+/** Each is some 15 % below what it stands for, since these are estimates. */
+export const DEFAULT_CLUSTER_BOUNDS: ClusterBounds = {
+  memory: null,
+  // Seven ConfigMaps of 900 KiB.
+  publishedBytes: 5.2 * MIB,
+  // Sixteen Secrets of 960 KiB, among which keys are spread by chance.
+  keyBytes: 11 * MIB,
+  lineBytes: 54 * MIB,
+};
+
+export type Resource = keyof Size;
+
+/** Bytes, by what they are taken of. */
+export interface Size {
+  readonly memory: number;
+  readonly published: number;
+  readonly keys: number;
+  readonly line: number;
+}
+
+export const RESOURCES: readonly Resource[] = ["memory", "published", "keys", "line"];
+
+/** Characters of a route beside its host and path: names of its origin and upstream, field, type. */
+const ROUTE_CHARACTERS = 110;
+
+/** Characters of a certificate. */
+export interface PairSize {
+  readonly chain: number;
+  readonly key: number;
+}
+
+/** Where no Secret is known: a leaf and an intermediate of RSA, and a key of 2,048 bits. */
+const USUAL_PAIR: PairSize = { chain: 4_000, key: 1_700 };
+
+/** Averages in characters are rounded up to this: one Secret more changes nothing then. */
+const PAIR_STEP = 100;
+
+/** Text for each character of base64. */
+const DECODED = 3 / 4;
+
+/** Of a key in a Secret of ours, its name. */
+const KEY_NAME = 200;
+
+/** Compressed: what is alike in all of them costs nearly nothing, and what is random three quarters. */
+const PACKED = { route: 24, upstream: 40, endpoint: 10, certificate: 120, random: 0.77 };
+
+/** Of each limit, what endpoints may take whatever Ingresses ask for; what they take above it yields. */
+export const ENDPOINT_SHARE = 3 / 8;
+
+/** Characters of an endpoint: an IPv6 address, or one of IPv4 with its zone and a hint. */
+const ENDPOINT_CHARACTERS = 40;
+
+/** JSON of the stream. */
+const LINE = { route: 220, upstream: 120, endpoint: 60, certificate: 400 };
+
+/** Sizes by what was published, and what there is room for. */
+export class Scale {
+  readonly limits: Size;
+  readonly #pair: PairSize;
+  readonly #workers: number;
+  /** What does not depend on Ingresses, up to the share of it. */
+  readonly endpoints: Size;
+  /** One of them. */
+  readonly endpoint: Size;
+
+  constructor(
+    published: Snapshot | null,
+    pair: PairSize,
+    { memory, publishedBytes, keyBytes, lineBytes }: ClusterBounds,
+  ) {
+    this.#pair = pair;
+    this.#workers = memory?.workers ?? 1;
+    this.limits = {
+      memory: memory === null ? Infinity : snapshotBudget(memory, PUBLISHED_SHARE),
+      published: publishedBytes,
+      keys: keyBytes,
+      line: lineBytes,
+    };
+    const { endpoints, characters } = weightOf({ ...EMPTY, upstreams: published?.upstreams ?? [] });
+    this.endpoint = this.#sizeOfEndpoints(1, ENDPOINT_CHARACTERS);
+    const all = this.#sizeOfEndpoints(endpoints, characters);
+    const share = (resource: Resource) =>
+      Math.min(all[resource], this.limits[resource] * ENDPOINT_SHARE);
+    this.endpoints = {
+      memory: share("memory"),
+      published: share("published"),
+      keys: 0,
+      line: share("line"),
+    };
+  }
+
+  sizeOf({ routes, hosts, bytes, upstreams, certificates }: Parts): Size {
+    const chains = certificates * this.#pair.chain;
+    const keys = certificates * this.#pair.key;
+    // Host and path stand in the id too.
+    const text = 2 * bytes + routes * ROUTE_CHARACTERS;
+    const characters = text + chains + keys + upstreams * 40;
+    return {
+      memory: memoryOf(
+        { routes, hosts, upstreams, endpoints: 0, certificates, characters },
+        this.#workers,
+      ),
+      published: routes * PACKED.route + upstreams * PACKED.upstream +
+        certificates * PACKED.certificate + (bytes + chains) * PACKED.random,
+      keys: keys + certificates * KEY_NAME,
+      line: text + routes * LINE.route + upstreams * LINE.upstream +
+        certificates * (LINE.certificate + KEY_NAME) + chains + keys,
+    };
+  }
+
+  totalOf(parts: ReadonlyMap<string, Parts>): Size {
+    let total = NO_SIZE;
+    for (const each of parts.values()) total = plus(total, this.sizeOf(each), 1);
+    return total;
+  }
+
+  #sizeOfEndpoints(endpoints: number, characters: number): Size {
+    const weight = { ...NO_PARTS, endpoints, characters };
+    return {
+      memory: memoryOf(weight, this.#workers),
+      published: endpoints * PACKED.endpoint,
+      keys: 0,
+      line: endpoints * LINE.endpoint,
+    };
+  }
+}
+
+/** Characters of a certificate of these, on average. */
+export function averagePair(list: readonly KubeSecret[]): PairSize {
+  const pairs = list.flatMap((secret) => {
+    const data = fieldOf(secret, "data");
+    const [chain, key] = [fieldOf(data, "tls.crt"), fieldOf(data, "tls.key")];
+    return typeof chain === "string" && typeof key === "string"
+      ? { chain: chain.length, key: key.length }
+      : [];
+  });
+  if (pairs.length === 0) return USUAL_PAIR;
+  const average = (field: keyof PairSize) =>
+    Math.ceil(
+      pairs.reduce((sum, pair) => sum + pair[field], 0) / pairs.length * DECODED / PAIR_STEP,
+    ) * PAIR_STEP;
+  return { chain: average("chain"), key: average("key") };
+}
+
+const NO_SIZE: Size = { memory: 0, published: 0, keys: 0, line: 0 };
+
+export const NO_PARTS = {
+  routes: 0,
+  hosts: 0,
+  bytes: 0,
+  upstreams: 0,
+  endpoints: 0,
+  certificates: 0,
+  characters: 0,
+};
+
+const EMPTY: Snapshot = {
+  format: 2,
+  version: { epoch: "", seen: {} },
+  routes: [],
+  defaultAction: null,
+  upstreams: [],
+  certificates: [],
+  defaultCertificate: null,
+};
+
+export function fullOf(size: Size, limits: Size): Resource | null {
+  return RESOURCES.find((each) => size[each] > limits[each]) ?? null;
+}
+
+export function plus(a: Size, b: Size, sign: 1 | -1): Size {
+  return {
+    memory: a.memory + sign * b.memory,
+    published: a.published + sign * b.published,
+    keys: a.keys + sign * b.keys,
+    line: a.line + sign * b.line,
+  };
+}

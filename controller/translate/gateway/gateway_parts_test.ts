@@ -1,0 +1,176 @@
+/** What Gateways of all namespaces may have together, beside Ingresses. */
+import assert from "node:assert/strict";
+import {
+  PUBLISHED_SHARE,
+  snapshotBudget,
+  snapshotMemory,
+} from "../../../shared/snapshot/memory.ts";
+import { layPublishedSet } from "../../outputs/publish/layout.ts";
+import {
+  acceptedOf,
+  gateway,
+  ingress,
+  route,
+  Scene,
+} from "../../../tests/support/shared_address_scene.ts";
+import { DEFAULT_CLUSTER_BOUNDS, type Translation } from "../translator.ts";
+
+const MIB = 1024 * 1024;
+
+/** Room for some 1,600 routes. */
+const SMALL = { limit: 240 * MIB, workers: 4 };
+
+/** An HTTPRoute of so many paths. */
+function paths(namespace: string, name: string, age: number, count: number) {
+  const made = route(namespace, name, age, [`${name}.${namespace}.test`], [`${namespace}/web`]);
+  const [rule] = made.spec.rules;
+  const matches = Array.from({ length: count }, (_, i) => ({
+    path: { type: "PathPrefix", value: `/path-${i}` },
+  }));
+  return { ...made, spec: { ...made.spec, rules: [{ ...rule, matches }] } };
+}
+
+/** By object. */
+function served({ snapshot }: Translation): Record<string, number> {
+  const own = snapshot.routes.filter(({ action }) => action.kind !== "reply");
+  const groups = Map.groupBy(own, ({ origin: { namespace, name } }) => `${namespace}/${name}`);
+  return Object.fromEntries(Array.from(groups, ([key, routes]) => [key, routes.length]));
+}
+
+const GATEWAYS = ["evil", "infra"].map((namespace, i) =>
+  gateway(namespace, "web", i, `*.${namespace}.test`)
+);
+
+Deno.test("HTTPRoutes that proxies have no memory for are not served, all others are", () => {
+  const scene = new Scene({ clusterBounds: { ...DEFAULT_CLUSTER_BOUNDS, memory: SMALL } });
+  const ingresses = [ingress("shop", "app", 9, "shop.test")];
+  const first = [paths("evil", "a", 0, 1_500), paths("infra", "x", 9, 50)];
+  const before = scene.apply({ gateways: GATEWAYS, ingresses, httpRoutes: first });
+  assert.deepEqual(served(before), { "evil/a": 1_500, "infra/x": 50, "shop/app": 1 });
+  const after = scene.apply({
+    gateways: GATEWAYS,
+    ingresses: [...ingresses, ingress("shop", "new", 9, "new.test")],
+    httpRoutes: [
+      ...first,
+      ...[paths("evil", "b", 1, 900), paths("evil", "c", 2, 900), paths("infra", "y", 9, 50)],
+    ],
+  });
+  assert.deepEqual(served(after), {
+    ...{ "evil/a": 1_500, "infra/x": 50, "infra/y": 50 },
+    ...{ "shop/app": 1, "shop/new": 1 },
+  });
+  assert.equal(
+    acceptedOf(after, "evil/b"),
+    "False ClusterLimitExceeded: with this route the configuration would take more than proxies with 240 " +
+      "MiB of memory and 4 workers hold, and the largest namespaces add nothing to that, so it is not " +
+      "served. Remove routes, or raise the memory limit of the proxies (--proxy-pod-template).",
+  );
+  assert.equal(acceptedOf(after, "evil/a"), "True Accepted: ");
+  const budget = snapshotBudget(SMALL, PUBLISHED_SHARE);
+  assert.ok(snapshotMemory(after.snapshot, SMALL.workers) <= budget);
+  // There is room again.
+  const smaller = scene.apply({
+    ...{ gateways: GATEWAYS, ingresses },
+    httpRoutes: [paths("evil", "b", 1, 900), ...first.slice(1)],
+  });
+  assert.deepEqual(served(smaller), { "evil/b": 900, "infra/x": 50, "shop/app": 1 });
+});
+
+Deno.test("published routes of Gateways leave less room for new Ingresses", () => {
+  const bounds = { clusterBounds: { ...DEFAULT_CLUSTER_BOUNDS, memory: SMALL } };
+  const large = ingress("shop", "large", 9, "large.test");
+  const [{ http: { paths: [path] } }] = large.spec.rules;
+  const many = Array.from({ length: 1_500 }, (_, i) => ({ ...path, path: `/${i}` }));
+  const ingresses = [{
+    ...large,
+    spec: { ...large.spec, rules: [{ host: "large.test", http: { paths: many } }] },
+  }];
+  assert.equal(served(new Scene(bounds).apply({ ingresses }))["shop/large"], 1_500);
+  const scene = new Scene(bounds);
+  const httpRoutes = [paths("evil", "a", 0, 1_000)];
+  const before = scene.apply({ gateways: GATEWAYS, httpRoutes });
+  assert.deepEqual(served(before), { "evil/a": 1_000 });
+  const after = scene.apply({ gateways: GATEWAYS, httpRoutes, ingresses });
+  assert.deepEqual(served(after), { "evil/a": 1_000 });
+  assert.deepEqual(
+    after.problems.map(({ reason, object }) => `${reason} ${object?.name}`),
+    ["ClusterLimitExceeded large"],
+  );
+  // Deleted routes leave theirs in the same translation: what it comes to causes no further one.
+  assert.deepEqual(served(scene.apply({ gateways: GATEWAYS, httpRoutes: [], ingresses })), {
+    "shop/large": 1_500,
+  });
+});
+
+const pem = (name: string) =>
+  Deno.readTextFileSync(new URL(`../../../tests/golden/certificates/${name}`, import.meta.url));
+
+const PAIR = { chain: pem("wildcard.crt"), key: pem("wildcard.key") };
+
+/** Secrets with one pair. */
+function secrets(namespace: string, prefix: string, count: number) {
+  return Array.from({ length: count }, (_, i) => ({
+    metadata: { namespace, name: `${prefix}-${i}` },
+    type: "kubernetes.io/tls",
+    data: { "tls.crt": btoa(PAIR.chain), "tls.key": btoa(PAIR.key) },
+  }));
+}
+
+/** A Gateway whose listeners show so many certificates each. */
+function secureGateway(namespace: string, age: number, counts: Readonly<Record<string, number>>) {
+  const made = gateway(namespace, "web", age);
+  const listeners = Object.entries(counts).map(([name, count]) => ({
+    ...{ name, port: 443, protocol: "HTTPS", hostname: `${name}.${namespace}.test` },
+    tls: {
+      certificateRefs: Array.from({ length: count }, (_, i) => ({ name: `${name}-${i}` })),
+    },
+  }));
+  return { ...made, spec: { ...made.spec, listeners } };
+}
+
+Deno.test("certificates of listeners that Secrets have no room for are not shown, those of others are", () => {
+  // Ten keys; each in steps of 100 characters, with 200 for its name.
+  const keyBytes = 10 * (Math.ceil(PAIR.key.length / 100) * 100 + 200);
+  const scene = new Scene({ clusterBounds: { ...DEFAULT_CLUSTER_BOUNDS, keyBytes } });
+  const withTls = (name: string) => {
+    const made = ingress("shop", name, 9, `${name}.example.com`);
+    return {
+      ...made,
+      spec: { ...made.spec, tls: [{ hosts: [`${name}.example.com`], secretName: `${name}-0` }] },
+    };
+  };
+  const all = [
+    ...[...secrets("evil", "a", 5), ...secrets("evil", "b", 5), ...secrets("infra", "a", 1)],
+    ...["one", "two", "new"].flatMap((name) => secrets("shop", name, 1)),
+  ];
+  const shownOf = ({ gateway }: Translation, key: string) =>
+    gateway!.gateways.find(({ identity }) => identity.key === key)!.listeners.map(
+      ({ name, conditions }) =>
+        `${name} ${conditions.find(({ type }) => type === "ResolvedRefs")!.status}`,
+    );
+  const shown = ({ snapshot: { certificates } }: Translation) =>
+    certificates.filter(({ hosts }) => hosts.length > 0)
+      .flatMap(({ hosts }) => hosts).filter((host) => host.endsWith(".example.com")).sort();
+  const first = scene.apply({
+    gateways: [secureGateway("infra", 9, { a: 1 }), secureGateway("evil", 0, { a: 5 })],
+    ...{ ingresses: [withTls("one"), withTls("two")], secrets: all },
+  });
+  assert.deepEqual(shownOf(first, "evil/web"), ["a True"]);
+  const after = scene.apply({
+    gateways: [secureGateway("infra", 9, { a: 1 }), secureGateway("evil", 0, { a: 5, b: 5 })],
+    ...{ ingresses: ["one", "two", "new"].map(withTls), secrets: all },
+  });
+  assert.deepEqual(shownOf(after, "evil/web"), ["a True", "b False"]);
+  assert.deepEqual(shownOf(after, "infra/web"), ["a True"]);
+  assert.deepEqual(shown(after), ["new.example.com", "one.example.com", "two.example.com"]);
+  const { listeners } = after.gateway!.gateways.find(({ identity }) =>
+    identity.key === "evil/web"
+  )!;
+  const { reason, message } = listeners[1].conditions.find(({ type }) => type === "ResolvedRefs")!;
+  assert.equal(reason, "InvalidCertificateRef");
+  assert.match(
+    message,
+    /^with it the configuration would take more than the Secrets with private keys hold, /,
+  );
+  assert.equal(layPublishedSet(after.snapshot).ok, true);
+});
