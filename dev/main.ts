@@ -21,7 +21,7 @@ import type { Display } from "./display/display.ts";
 import { eventDisplay } from "./display/event_display.ts";
 import { textDisplay } from "./display/text_display.ts";
 import { MadeCertificates } from "./made_certificates.ts";
-import { unreadablePath } from "./manifests/folder.ts";
+import { unreadablePath } from "./manifests/named_paths.ts";
 import { placePorts } from "./listeners/port_offset.ts";
 import { parseDevOptions } from "./options.ts";
 import { adminPages } from "./pages/admin_pages.ts";
@@ -47,7 +47,10 @@ if (parsed.kind !== "ok") {
   (parsed.kind === "help" ? console.log : console.error)(parsed.text);
   Deno.exit(parsed.kind === "help" ? 0 : 2);
 }
-const unreadable = await unreadablePath(parsed.options.paths);
+const unreadable = await unreadablePath(
+  parsed.options.paths,
+  `${import.meta.main ? "deno task dev" : "pingress dev"} DIR`,
+);
 if (unreadable !== null) fail(unreadable);
 const placed = placePorts(parsed.options);
 if (typeof placed === "string") fail(placed);

@@ -24,6 +24,7 @@ import {
 } from "../shared/net/port_range.ts";
 import { defineOptions, parseOptions, type Program } from "../shared/options.ts";
 import { parsePortOffset, type PortOffset } from "./listeners/port_offset.ts";
+import { DEFAULT_FOLDER } from "./manifests/named_paths.ts";
 import type { PlanOptions } from "./plan.ts";
 import { parseServiceMapping, type ServiceMapping } from "./service_mapping.ts";
 import { START_WITH_NETWORK, WITHOUT_DENO } from "./start_command.ts";
@@ -33,7 +34,7 @@ export const DEV_PROGRAM: Program = {
   summary: "Serves the Ingresses and Gateways of a folder on this machine, without a cluster.",
   positionals: {
     name: "DIR…",
-    help: "Folders or files of Kubernetes YAML or JSON. Default: examples.",
+    help: `Folders or files of Kubernetes YAML or JSON. Default: ${DEFAULT_FOLDER}.`,
     min: 0,
     max: 1000,
   },
@@ -267,7 +268,7 @@ export function parseDevOptions(args: readonly string[]): Parsed<DevOptions> {
   return {
     kind: "ok",
     options: {
-      paths: positionals.length === 0 ? ["examples"] : positionals,
+      paths: positionals.length === 0 ? [DEFAULT_FOLDER] : positionals,
       listenHttp: options.listenHttp,
       listenHttps: options.listenHttps,
       sslRedirect: options.sslRedirect,

@@ -51,6 +51,8 @@ export interface ClusterObjects {
   readonly hasEndpoints: boolean;
   /** As the controller has published it; null where it cannot be read. */
   readonly snapshot: Snapshot | null;
+  /** Why it cannot be read, which is among `unread`; null where it can. */
+  readonly snapshotUnread: Unread | null;
   /** Of the controller; null where they cannot be read, or where it is of another version. */
   readonly options: TranslateOptions | null;
   /** That the controller gives to proxies besides its own; empty where they cannot be read. */
@@ -74,19 +76,22 @@ export async function readClusterObjects(
     if (!(isOptional && reading.code === 404)) unread.push(reading.unread);
     return null;
   };
-  const [options, snapshot, claims, resources] = await Promise.all([
+  const [options, published, claims, resources] = await Promise.all([
     readOptions(cluster, namespace, unread),
-    readSnapshot(cluster, namespace, unread),
+    readSnapshot(cluster, namespace),
     readRecordedClaims(cluster, namespace, unread),
     readResources(list),
   ]);
+  const snapshotUnread = published.ok ? null : published.unread;
+  if (snapshotUnread !== null) unread.push(snapshotUnread);
   const configMaps = await readConfigMap(cluster, options, unread);
   const parameters = await readParameters(cluster, resources, namespace, unread);
   const watchNamespaces = options?.watchNamespaces ?? null;
   return {
     resources: { ...watched(resources, watchNamespaces), configMaps, ...parameters },
     hasEndpoints: !failed.has(ENDPOINT_SLICES),
-    ...{ snapshot, unread },
+    snapshot: published.ok ? published.value : null,
+    ...{ snapshotUnread, unread },
     proxyArgs: options?.proxyArgs ?? [],
     options: options === null ? null : { ...options, ...CLUSTER, claims },
   };
@@ -163,36 +168,39 @@ async function readOptions(
 async function readSnapshot(
   cluster: Cluster,
   namespace: string,
-  unread: Unread[],
-): Promise<Snapshot | null> {
+): Promise<Published> {
   const labelSelector = `${NAME_LABEL}=${CONTROLLER_NAME}`;
   const pods = await readList<KubeObject>(cluster, PODS, { namespace, labelSelector });
-  if (!pods.ok) {
-    unread.push(pods.unread);
-    return null;
-  }
-  const pod = pods.value.find(isPodReady);
-  if (pod === undefined) {
-    unread.push({
+  if (!pods.ok) return pods;
+  let failed: Published = {
+    ok: false,
+    unread: {
       message: `no pod of the controller is ready in namespace ${namespace}`,
       remedy: "Run pingress check",
-    });
-    return null;
+    },
+  };
+  // A pod may be ready and not respond; the next one has the same.
+  for (const pod of pods.value.filter(isPodReady)) {
+    const page = await readSnapshotPage(cluster, pod);
+    const value = page.ok ? readShownSnapshot(page.value) : null;
+    if (value !== null) return { ok: true, value };
+    failed = page.ok
+      ? {
+        ok: false,
+        unread: {
+          message:
+            `the configuration of pod ${namespace}/${pod.metadata.name} is of another version`,
+          remedy: "Use the version of this program that the controller has",
+        },
+      }
+      : page;
   }
-  const page = await readSnapshotPage(cluster, pod);
-  if (!page.ok) {
-    unread.push(page.unread);
-    return null;
-  }
-  const snapshot = readShownSnapshot(page.value);
-  if (snapshot === null) {
-    unread.push({
-      message: `the configuration of pod ${namespace}/${pod.metadata.name} is of another version`,
-      remedy: "Use the version of this program that the controller has",
-    });
-  }
-  return snapshot;
+  return failed;
 }
+
+type Published =
+  | { readonly ok: true; readonly value: Snapshot }
+  | { readonly ok: false; readonly unread: Unread };
 
 async function readRecordedClaims(
   cluster: Cluster,

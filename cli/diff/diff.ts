@@ -63,12 +63,21 @@ async function comparisonOf(
   const other = against.kind === "git"
     ? await readCommit(against, paths)
     : await readFolder([against.path]);
-  if (!other.ok) return other.message;
+  if (!other.ok) {
+    return against.kind === "folder" ? other.message + branchHint(against.path) : other.message;
+  }
   progress.step("Comparing");
   return compare(
     sideOf(nameOf(against), other.manifests, plan, now),
     sideOf(name, manifests, plan, now),
   );
+}
+
+/** What has no dot may be a branch. */
+function branchHint(path: string): string {
+  return /^\w[\w/-]*$/.test(path)
+    ? `\nFor a branch, tag or commit, write --against git:${path}`
+    : "";
 }
 
 function nameOf(against: Against): string {

@@ -67,11 +67,18 @@ async function readPath(
     "--end-of-options",
     `${reference}^{tree}`,
   ]);
-  if (!tree.ok) {
-    return failed(tree.message === "" ? noReference(reference) : `${reference}: ${tree.message}`);
+  if (!tree.ok && tree.message !== "") {
+    return failed(
+      tree.message.startsWith("not a git repository")
+        ? `${folder} is in no repository of git; name a folder of one`
+        : `${reference}: ${tree.message}`,
+    );
   }
-  const hash = tree.output.trim();
-  if (!/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(hash)) return failed(noReference(reference));
+  const hash = tree.ok ? tree.output.trim() : "";
+  if (!/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(hash)) {
+    const shallow = await git(folder, ["rev-parse", "--is-shallow-repository"]);
+    return failed(noReference(reference, shallow.ok && shallow.output.trim() === "true"));
+  }
   // Relative to the folder, and of what is below it alone.
   const only = isFolder ? [] : ["--", basename(path)];
   const listed = await git(folder, ["ls-tree", "-r", "-l", "-z", hash, ...only]);
@@ -225,8 +232,13 @@ async function isDirectory(path: string): Promise<boolean> {
   }
 }
 
-function noReference(reference: string): string {
-  return `git knows no commit ${JSON.stringify(reference)}; name a branch, a tag or a commit`;
+/** @param isShallow Whether the clone lacks older commits. */
+function noReference(reference: string, isShallow: boolean): string {
+  const remedy = isShallow
+    ? "the clone is shallow: fetch the rest by git fetch --unshallow (fetch-depth: 0 of " +
+      "actions/checkout), or name a commit that it has"
+    : "name a branch, a tag or a commit";
+  return `git knows no commit ${JSON.stringify(reference)}; ${remedy}`;
 }
 
 function failed(message: string): TreeReading {

@@ -60,7 +60,7 @@ export type Against =
  * Where git has its configuration of the user. In a hook, GIT_DIR and others (`git rev-parse --local-env-vars`) name
  * the repository of the hook, and so another folder than the one asked for.
  */
-const INHERITED = ["HOME", "USERPROFILE"];
+const INHERITED = ["HOME", "USERPROFILE", "XDG_CONFIG_HOME"];
 
 export interface DiffOptions {
   /** Folders and files. */
@@ -87,6 +87,8 @@ export function parseDiffOptions(args: readonly string[]): Parsed<DiffOptions> {
     ? "--against git: needs a branch, tag or commit, such as git:main"
     : against.kind !== "cluster" && options.context !== undefined
     ? "--context needs --against cluster"
+    : against.kind !== "cluster" && options.kubeconfig !== undefined
+    ? "--kubeconfig needs --against cluster"
     : null;
   return against === null || fault !== null
     ? { kind: "error", text: `${fault}\n${DIFF_PROGRAM.name} --help lists the flags` }

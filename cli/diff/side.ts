@@ -3,7 +3,8 @@
  * of them, with every problem, and where their fields stand.
  */
 import { type LocatedProblem, parseManifestFile } from "../../dev/manifests/file.ts";
-import { ManifestFolder, unreadablePath } from "../../dev/manifests/folder.ts";
+import { ManifestFolder } from "../../dev/manifests/folder.ts";
+import { unreadablePath } from "../../dev/manifests/named_paths.ts";
 import { Manifests } from "../../dev/manifests/manifests.ts";
 import { makePlan, type PlanOptions } from "../../dev/plan.ts";
 import type { Against } from "./options.ts";

@@ -56,6 +56,7 @@ async function explainerOfObjects(
       manifests: { resources, locate: () => null },
       clusterSnapshot: plan.snapshot,
       hasEndpoints: snapshot !== null || objects.hasEndpoints,
+      certificatesUnread: objects.snapshotUnread?.message ?? null,
       sslRedirect: !proxyArgs.includes("--ssl-redirect=false"),
       isInDev: false,
     });
@@ -98,10 +99,9 @@ function queryOf(
   headers: ExplainOptions["headers"],
   gateway: string | null,
 ): URLSearchParams {
-  const host = url.host.includes(":") ? `[${url.host}]` : url.host;
   const port = url.port === null ? "" : `:${url.port}`;
   return new URLSearchParams([
-    ["url", `${url.scheme}://${host}${port}${url.rawPath}${url.query}`],
+    ["url", `${url.scheme}://${url.host}${port}${url.rawPath}${url.query}`],
     ["method", method],
     ...headers.map(([name, value]) => ["header", `${name}: ${value}`]),
     ...(gateway === null ? [] : [["gateway", gateway]]),

@@ -19,7 +19,7 @@ import {
   type ExplainOptions,
   parseExplainOptions,
 } from "./options.ts";
-import { errorHint, shortText } from "./short_text.ts";
+import { shortHints, shortText } from "./short_text.ts";
 
 export const program = EXPLAIN_PROGRAM;
 
@@ -91,10 +91,14 @@ function show(
   if (output === "json") {
     terminal.json({ explanations });
   } else if (isShort) {
+    // The same could not be read for all URLs.
+    const said = new Set<string>();
     for (const explanation of explanations) {
       terminal.write(`${shortText(explanation, style)}\n`);
-      const hint = errorHint(explanation);
-      if (hint !== null) terminal.error(printable(hint));
+      for (const hint of shortHints(explanation)) {
+        if (!said.has(hint)) terminal.error(printable(hint));
+        said.add(hint);
+      }
     }
   } else {
     const texts = explanations.map((explanation) =>

@@ -95,6 +95,9 @@ const LEAF = Type.Union([
 const CERTIFICATE = closed({
   origin: nullable(ORIGIN, "Null where none is shown."),
   because: TEXT,
+  isKnown: Type.Boolean({
+    description: "False where certificates could not be read: because says why.",
+  }),
   leaf: nullable(LEAF),
   inDev: nullable(TEXT, "What dev does without a certificate."),
 });

@@ -45,7 +45,7 @@ export function explanationText(
       requestLines(explanation),
       ...listenerSections(explanation),
       owner === null ? [] : ownerLines(owner),
-      httpsRedirect === null ? [] : redirectLines(httpsRedirect),
+      httpsRedirect === null ? unknownRedirectLines(explanation) : redirectLines(httpsRedirect),
       routeLines(explanation),
       loserLines(explanation.losers, showsAll, explanation.listener !== null),
       ...explanation.certificates.map(certificateLines),
@@ -155,6 +155,13 @@ function redirectLines(
   ];
 }
 
+/** Where no setting decides, a certificate does. */
+function unknownRedirectLines({ request, listener, certificates }: UrlExplanation): string[] {
+  const isUnknown = request.scheme === "http" && listener === null &&
+    certificates.some(({ isKnown }) => !isKnown);
+  return isUnknown ? ["Redirect: not known, as the certificate of the host is not"] : [];
+}
+
 function routeLines({ route, answer, request, filters }: UrlExplanation): string[] {
   if (route === null) {
     const reason = answer.kind === "error" ? answer.reason : "";
@@ -220,7 +227,12 @@ function loserLines(losers: readonly Loser[], showsAll: boolean, isGateway: bool
   ];
 }
 
-function certificateLines({ origin, because, leaf, inDev }: CertificateFacts): string[] {
+function certificateLines(
+  { origin, because, isKnown, leaf, inDev }: CertificateFacts,
+): string[] {
+  if (!isKnown) {
+    return [`Certificate: not known: ${because}`];
+  }
   if (origin === null) {
     return [
       `Certificate: none, since ${because}`,

@@ -4,7 +4,8 @@ import { explainUrl } from "../../dev/explain/explanation.ts";
 import { withAssumedObjects } from "../../dev/gateway/assumed_objects.ts";
 import type { LocatedProblem } from "../../dev/manifests/file.ts";
 import { formatPosition } from "../../dev/manifests/position.ts";
-import { ManifestFolder, unreadablePath } from "../../dev/manifests/folder.ts";
+import { ManifestFolder } from "../../dev/manifests/folder.ts";
+import { unreadablePath } from "../../dev/manifests/named_paths.ts";
 import { makePlan, toTranslateOptions } from "../../dev/plan.ts";
 import type { Explainer } from "./explainer.ts";
 import type { ExplainOptions } from "./options.ts";
@@ -15,8 +16,10 @@ const SAMPLES = [{ address: "127.0.0.1", port: 1 }, { address: "127.0.0.1", port
 /** The explainer, or a sentence that says why the folder cannot be read. */
 export async function folderExplainer(options: ExplainOptions): Promise<Explainer | string> {
   const { paths, plan: planOptions, headers, pathOptions, sslRedirect, gateway } = options;
-  const unreadable = await unreadablePath(paths);
-  if (unreadable !== null) return unreadable;
+  for (const path of paths) {
+    const unreadable = await unreadablePath([path], "pingress explain DIR URL");
+    if (unreadable !== null) return `${unreadable}${urlHint(path)}`;
+  }
   const manifests = await new ManifestFolder(paths).read();
   if (manifests.refs.length === 0) return nothingRead(manifests.problems);
   const now = Date.now();
@@ -31,6 +34,14 @@ export async function folderExplainer(options: ExplainOptions): Promise<Explaine
       isInDev: true,
     }));
 }
+
+/** Of two URLs and more, those without a scheme are taken for folders. */
+function urlHint(path: string): string {
+  const isHost = /^[\w-]+(?:\.[\w-]+)+(?::\d+)?(?:\/|$)/.test(path) && !MANIFEST.test(path);
+  return isHost ? `\nIf it is a URL, write http://${path}` : "";
+}
+
+const MANIFEST = /\.(?:ya?ml|json)$/i;
 
 /** A line for each problem that is more than a file to be ignored. */
 function nothingRead(problems: readonly LocatedProblem[]): string {

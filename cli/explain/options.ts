@@ -8,6 +8,7 @@ import {
   toPathOptions,
   toPlanOptions,
 } from "../../dev/options.ts";
+import { DEFAULT_FOLDER } from "../../dev/manifests/named_paths.ts";
 import type { PlanOptions } from "../../dev/plan.ts";
 import { defineOptions, parseOptions, type Program } from "../../shared/options.ts";
 import type { PathOptions } from "../../shared/path/canonical_path.ts";
@@ -33,7 +34,7 @@ export const EXPLAIN_PROGRAM: Program = {
     help:
       "URLs such as https://app.example.com/path; those without a scheme are of http. The last " +
       "argument is always a URL. Before it, without --file, arguments without :// are folders or " +
-      "files of Kubernetes YAML or JSON. Default: examples.",
+      `files of Kubernetes YAML or JSON. Default: ${DEFAULT_FOLDER}.`,
     min: 1,
     max: 1000,
   },
@@ -147,7 +148,6 @@ export interface AskedRequest {
 }
 
 /** Folder that is served without any other. */
-const DEFAULT_PATH = "examples";
 
 /** Never throws for what a user wrote. @param program As it was started. */
 export function parseExplainOptions(
@@ -172,6 +172,8 @@ export function parseExplainOptions(
     ? [
       "--file and a cluster exclude each other: remove --file, or --cluster, --context and --proxy",
     ]
+    : !isCluster && options.kubeconfig !== undefined
+    ? ["--kubeconfig needs --cluster, --context or --proxy"]
     : [];
   for (const text of urls) {
     const dialled = parseRequestedUrl(text);
@@ -230,7 +232,7 @@ function split(
   const isUrl = (text: string, i: number) => i === positionals.length - 1 || text.includes("://");
   const paths = positionals.filter((text, i) => !isUrl(text, i));
   return {
-    paths: paths.length === 0 ? [DEFAULT_PATH] : paths,
+    paths: paths.length === 0 ? [DEFAULT_FOLDER] : paths,
     urls: positionals.filter(isUrl),
   };
 }

@@ -226,11 +226,12 @@ function certificatesIn(page: unknown): CertificateFacts[] {
   if (certificate !== null) {
     const because = asText(fieldOf(certificate, "because")) ?? "";
     const origin = fieldOf(certificate, "origin") === undefined ? null : originIn(certificate);
-    return [{ origin, because, leaf: null, inDev: null }];
+    return [{ origin, because, isKnown: true, leaf: null, inDev: null }];
   }
   return (asList(fieldOf(page, "certificates")) ?? []).map((id): CertificateFacts => ({
     origin: { kind: "Certificate", namespace: "", name: String(id), field: "", at: null },
     because: "the listener names it",
+    isKnown: true,
     leaf: null,
     inDev: null,
   }));

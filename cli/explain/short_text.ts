@@ -38,14 +38,26 @@ export function shortText(explanation: UrlExplanation, style: Style): string {
   ].join(" ");
 }
 
-/** One line on what may be the reason of an error; null where nothing is known to be wrong. */
-export function errorHint({ answer, problems }: UrlExplanation): string | null {
+/** What one line leaves out and may be the reason of what it shows, a line each. */
+export function shortHints(explanation: UrlExplanation): readonly string[] {
+  const { certificates, notes } = explanation;
+  const unread = certificates.find(({ isKnown }) => !isKnown);
+  return [
+    ...(errorHint(explanation) ?? []),
+    ...(unread === undefined ? [] : [`  certificate not known: ${unread.because}`]),
+    ...notes.filter((note) => unread === undefined || !note.startsWith(unread.because))
+      .map((note) => `  not known: ${note}`),
+  ];
+}
+
+/** On what may be the reason of an error; null where nothing is known to be wrong. */
+function errorHint({ answer, problems }: UrlExplanation): readonly [string] | null {
   const errors = problems.filter(({ severity }) => severity === "error");
   if (answer.kind !== "error" || errors.length === 0) return null;
   const [{ reason, at, message }] = errors;
   const place = at === null ? "" : ` (${formatPosition(at)})`;
   const more = errors.length === 1 ? "" : ` and ${errors.length - 1} more`;
-  return `  perhaps as ${reason}${place}: ${message}${more}; without --short it is listed`;
+  return [`  perhaps as ${reason}${place}: ${message}${more}; without --short it is listed`];
 }
 
 /** The first address, and how many more there are. */

@@ -5,7 +5,8 @@
  */
 import { parseManifestFile } from "../../dev/manifests/file.ts";
 import type { ManifestObject } from "../../dev/manifests/file.ts";
-import { ManifestFolder, unreadablePath } from "../../dev/manifests/folder.ts";
+import { ManifestFolder } from "../../dev/manifests/folder.ts";
+import { unreadablePath } from "../../dev/manifests/named_paths.ts";
 import type { Manifests } from "../../dev/manifests/manifests.ts";
 import { printable } from "../../dev/terminal_text.ts";
 import { findConfigMap } from "./cluster_findings.ts";

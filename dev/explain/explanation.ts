@@ -69,9 +69,7 @@ export function explainUrl(question: Question): UrlExplanation {
     route: routeFacts(question, explanation),
     filters: route === null ? [] : filterSteps(plan.snapshot, route, { url, path }),
     losers: losersOf(question, explanation, choice),
-    certificates: isListener
-      ? listenerCertificates(choice.listener, plan.snapshot, isInDev, locate, question.now)
-      : [hostCertificate(question, explanation)],
+    certificates: certificatesOf(question, explanation, choice, locate),
     upstreams: upstreamsOf(actionOf(explanation)).map((id) =>
       endpointFacts(
         question.clusterSnapshot,
@@ -271,17 +269,37 @@ function commonLength(a: string, b: string): number {
   return length;
 }
 
+/** A listener of plain HTTP has none, be they known or not. */
+function certificatesOf(
+  question: Question,
+  explanation: Explanation,
+  choice: ChosenAddress,
+  locate: (origin: Origin) => ExplainedOrigin,
+): readonly CertificateFacts[] {
+  const { plan: { snapshot }, isInDev, now, certificatesUnread = null } = question;
+  const isPlain = choice.kind === "listener" && choice.listener.protocol !== "HTTPS";
+  if (certificatesUnread !== null && !isPlain) {
+    const because = certificatesUnread;
+    return [{ origin: null, because, isKnown: false, leaf: null, inDev: null }];
+  }
+  return choice.kind === "listener"
+    ? listenerCertificates(choice.listener, snapshot, isInDev, locate, now)
+    : [hostCertificate(question, explanation)];
+}
+
 function hostCertificate(
   question: Question,
   { certificate: { certificate, because }, host }: Explanation,
 ): CertificateFacts {
   if (certificate === null) {
     const made = MADE_HERE[madeFor(question.plan.snapshot, host)];
-    return { origin: null, because, leaf: null, inDev: question.isInDev ? made : null };
+    const inDev = question.isInDev ? made : null;
+    return { origin: null, because, isKnown: true, leaf: null, inDev };
   }
   return {
     origin: locateOrigin(question, certificate.origin),
     because,
+    isKnown: true,
     leaf: leafFacts(certificate, question.now),
     inDev: null,
   };

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { type Explained, explained } from "../../tests/support/explained.ts";
 import { planFor } from "../../tests/support/dev_plan.ts";
 import type { PathOptions } from "../../shared/path/canonical_path.ts";
+import { shortHints } from "../../cli/explain/short_text.ts";
 import type { Question } from "./question.ts";
 
 const EXAMPLES = join(import.meta.dirname!, "..", "..", "examples");
@@ -35,6 +36,37 @@ Deno.test("the matching route is named with its object, field and place", () => 
     text,
     / from Ingress default\/app, spec\.rules\[0\]\.http\.paths\[1\] \(3-app\.yaml:\d+:\d+\)/,
   );
+});
+
+Deno.test("an address of IPv6 is shown as a client writes it", () => {
+  assert.match(
+    explainText("http://[::1]:8080/x").text,
+    /^http:\/\/\[::1\]\/x\n {2}host {2}\[::1\]\n/,
+  );
+});
+
+Deno.test("a certificate that cannot be read is not known, in text, in a line and in JSON", () => {
+  const why = "cannot connect to port 9091 of pod controller-a";
+  const at = (url: string, unread: string | null) =>
+    explained(url, examples(), { certificatesUnread: unread });
+  const { text, explanation } = at("https://app.example.com/api", why);
+  assert.match(text, new RegExp(`\nCertificate: not known: ${why}\n`));
+  assert.doesNotMatch(text, /Certificate: none/);
+  assert.deepEqual(
+    explanation.certificates.map(({ origin, isKnown }) => [origin, isKnown]),
+    [[null, false]],
+  );
+  assert.deepEqual(shortHints(explanation), [`  certificate not known: ${why}`]);
+  const notes = [`${why}; check the pod`, "cannot list nodes; allow the verb list on nodes"];
+  assert.deepEqual(shortHints({ ...explanation, notes }), [
+    `  certificate not known: ${why}`,
+    `  not known: ${notes[1]}`,
+  ]);
+  const plain = at("http://plain.example.com/", why).text;
+  assert.match(plain, /\nRedirect: not known, as the certificate of the host is not\n/);
+  const known = at("https://app.example.com/api", null);
+  assert.doesNotMatch(known.text, /not known/);
+  assert.deepEqual(shortHints(known.explanation), []);
 });
 
 Deno.test("the request is shown with its query, and with method and headers if given", () => {

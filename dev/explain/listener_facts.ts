@@ -74,6 +74,7 @@ export function listenerCertificates(
     return [{
       origin: null,
       because: "those of the listener cannot be used: handshakes fail",
+      isKnown: true,
       leaf: null,
       inDev: isInDev ? "generates one" : null,
     }];
@@ -81,6 +82,7 @@ export function listenerCertificates(
   return shown.map((certificate) => ({
     origin: locate(certificate.origin),
     because: "the listener names it",
+    isKnown: true,
     leaf: leafFacts(certificate, now),
     inDev: null,
   }));

@@ -23,6 +23,8 @@ export interface Question {
   readonly isInDev: boolean;
   /** Whether endpoints could be read; else a backend may be ready or not. Missing: yes. */
   readonly hasEndpoints?: boolean;
+  /** Why certificates could not be read, a clause; null or missing where they could. */
+  readonly certificatesUnread?: string | null;
   /** The Gateway that is asked about, `namespace/name`; null or missing for none in particular. */
   readonly gateway?: string | null;
   /** Milliseconds since the epoch. */

@@ -159,6 +159,8 @@ export interface CertificateFacts {
   readonly origin: ExplainedOrigin | null;
   /** A clause. */
   readonly because: string;
+  /** False where certificates could not be read: then `because` says why. */
+  readonly isKnown: boolean;
   /** Null where the chain is not known, or there is none. */
   readonly leaf: LeafFacts | null;
   /** What `dev` does without a certificate; null outside of it, and where there is one. */

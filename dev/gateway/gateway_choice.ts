@@ -8,6 +8,7 @@
  */
 import { hostPatternTakes } from "../../proxy/router/host.ts";
 import { SocketListeners } from "../../proxy/router/socket_listeners.ts";
+import { nearestName } from "../../shared/nearest_name.ts";
 import type { RequestedUrl } from "../../shared/path/requested_url.ts";
 import {
   BUILT_IN_LISTENERS,
@@ -186,7 +187,12 @@ function whyNone(
   port: number,
 ): string {
   const own = listeners.filter(({ id }) => gatewayOf(id) === gateway);
-  if (own.length === 0) return `there is no Gateway ${gateway} with a listener that is served`;
+  if (own.length === 0) {
+    const near = nearestName(gateway, new Set(listeners.map(({ id }) => gatewayOf(id))));
+    return `there is no Gateway ${gateway} with a listener that is served${
+      near === null ? "" : `; did you mean ${near}?`
+    }`;
+  }
   if (onPort.length > 0) {
     const names = onPort.map(({ hostname = "any" }) => hostname).join(", ");
     return `its listeners on port ${port} are for ${names}, not for ${host}`;

@@ -76,6 +76,12 @@ const CASES: readonly (readonly [url: string, gateway: string | null, expected: 
   ["http://x.y.example.com/", null, "default/one/wild"],
   ["http://b.example.com/", null, "default/one/wild default/two"],
   ["http://b.example.com/", "default/two", "default/two/http"],
+  [
+    "http://b.example.com/",
+    "default/tow",
+    "default/tow: there is no Gateway default/tow with a listener that is served; " +
+    "did you mean default/two?",
+  ],
   ["https://a.example.com/", null, "default/one/tls"],
   ["https://a.example.com:443/", null, "default/one/tls"],
   [
@@ -88,7 +94,7 @@ const CASES: readonly (readonly [url: string, gateway: string | null, expected: 
   [
     "http://other.org/",
     "default/gone",
-    "default/gone: there is no Gateway default/gone with a listener that is served",
+    "default/gone: there is no Gateway default/gone with a listener that is served; did you mean default/one?",
   ],
   [
     "http://other.org:81/",

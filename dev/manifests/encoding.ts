@@ -24,6 +24,14 @@ const WIDE: readonly (readonly [name: string, isIt: (bytes: Uint8Array) => boole
 export function decodeText(bytes: Uint8Array): DecodedText {
   const wide = bytes.length < 2 ? undefined : WIDE.find(([, isIt]) => isIt(bytes));
   if (wide !== undefined) return refused(`it is encoded in ${wide[0]}, not in UTF-8`, wide[0]);
+  if (bytes.includes(0)) {
+    return {
+      ok: false,
+      message: "it is no text, but has bytes that are zero",
+      remedy: "Remove the file, or give it another ending than .yaml, .yml and .json",
+      ...PLACE,
+    };
+  }
   try {
     return { ok: true, text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
   } catch {
@@ -37,9 +45,12 @@ export function decodeText(bytes: Uint8Array): DecodedText {
   }
 }
 
+/** Of the whole file. */
+const PLACE = { line: 1, column: 1 };
+
 function refused(message: string, encoding: string) {
   const remedy = `Save it as UTF-8: iconv -f ${encoding} -t UTF-8 FILE`;
-  return { ok: false as const, message, remedy, line: 1, column: 1 };
+  return { ok: false as const, message, remedy, ...PLACE };
 }
 
 /** Where decoding goes wrong: each line is decoded alone, as no character holds a line break. */

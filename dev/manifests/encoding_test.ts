@@ -13,6 +13,14 @@ Deno.test("UTF-8 is read, with a byte order mark and without", () => {
   assert.deepEqual(decodeText(new Uint8Array()), { ok: true, text: "" });
 });
 
+Deno.test("what has bytes of zero is no text, and is not to be converted", () => {
+  const elf = [0x7f, ...new TextEncoder().encode("ELF"), 2, 1, 1, 0, 0, 0, 0xe4];
+  const decoded = decodeText(Uint8Array.from(elf));
+  assert.ok(!decoded.ok);
+  assert.match(decoded.message, /^it is no text/);
+  assert.doesNotMatch(decoded.remedy, /iconv/);
+});
+
 Deno.test("UTF-16 and Latin-1 are named, with the place of the first byte and a command", () => {
   const units = [...TEXT].flatMap((char) => [char.charCodeAt(0), 0]);
   for (

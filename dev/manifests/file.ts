@@ -160,7 +160,7 @@ class FileReader implements ManifestFile {
         customTags: (tags) => [...tags, ...OLD_BOOLEANS],
       }) as Document.Parsed[];
     } catch (error) {
-      this.#unparsable(text, null, thrownFault(messageOf(error)));
+      this.#unparsable(text, null, thrownFault(error));
       return;
     }
     for (const document of documents) this.#readDocument(text, document);
@@ -193,7 +193,7 @@ class FileReader implements ManifestFile {
       value = document.toJS({ maxAliasCount: 100 });
     } catch (error) {
       const offset = offsetOf({ document, node }, "");
-      this.#unparsable(text, document, { ...thrownFault(messageOf(error)), offset });
+      this.#unparsable(text, document, { ...thrownFault(error), offset });
       return;
     }
     this.#parts.push({ start: this.#base, text, document });
@@ -471,8 +471,4 @@ function describe(value: unknown): string {
   const text = String(value);
   const shown = text.length > 60 ? `${text.slice(0, 60)}…` : text;
   return typeof value === "string" ? `"${shown}"` : `the ${typeof value} ${shown}`;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -55,28 +55,6 @@ interface KnownFile {
   readonly good: ManifestFile | null;
 }
 
-/** Also of a shell's `<(…)`. */
-const STANDARD_INPUT = /^(?:-|\/dev\/stdin|\/dev\/fd\/\d+|\/proc\/\w+\/fd\/\d+)$/;
-
-/** One line on the first of the paths that is not there or out of reach; null where all are. */
-export async function unreadablePath(paths: readonly string[]): Promise<string | null> {
-  for (const path of paths) {
-    if (STANDARD_INPUT.test(path)) {
-      return `Standard input (${path}) is not read; write it to a file, and name that: ` +
-        "helm template CHART > all.yaml";
-    }
-    try {
-      await Deno.stat(path);
-    } catch (error) {
-      if (error instanceof Deno.errors.NotFound) {
-        return `There is no file or folder ${path}; name one with Kubernetes YAML in it`;
-      }
-      return `Cannot read ${path}: ${error instanceof Error ? error.message : String(error)}`;
-    }
-  }
-  return null;
-}
-
 export class ManifestFolder {
   readonly #paths: readonly string[];
   #known = new Map<string, KnownFile>();
@@ -146,7 +124,7 @@ async function readKnown(
   } catch (error) {
     // Gone between the listing and the reading: as if it had never been listed.
     if (error instanceof Deno.errors.NotFound) return null;
-    problems.push(unreadable(file, reasonOf(error), "Give yourself the right to read it"));
+    problems.push(unreadable(file, reasonOf(error), remedyFor(error)));
     return before;
   }
   const decoded = decodeText(bytes);
@@ -203,12 +181,15 @@ class Search implements FoundFiles {
       if (info.isDirectory) await this.#enterFolder(path, depth);
       else if (info.isFile && (named || EXTENSIONS.test(path))) this.#add(path, info);
     } catch (error) {
-      // A link into nowhere beside the manifests is no concern of theirs.
-      if (error instanceof Deno.errors.NotFound && !named) return;
+      const isMissing = error instanceof Deno.errors.NotFound;
+      // A link into nowhere that is not named like a manifest is no concern of theirs.
+      if (isMissing && !named && !EXTENSIONS.test(path)) return;
       this.problems.push(
-        error instanceof Deno.errors.NotFound
+        isMissing && named
           ? unreadable(path, "there is no such file or folder", "Name one that is there")
-          : unreadable(path, reasonOf(error), "Give yourself the right to read it"),
+          : isMissing
+          ? unreadable(path, "it is a link to what is not there", REMOVE_LINK, "warning")
+          : unreadable(path, reasonOf(error), remedyFor(error)),
       );
     }
   }
@@ -241,19 +222,33 @@ class Search implements FoundFiles {
   }
 }
 
-function unreadable(file: string, reason: string, remedy: string): LocatedProblem {
+function unreadable(
+  file: string,
+  reason: string,
+  remedy: string,
+  severity: Problem["severity"] = "error",
+): LocatedProblem {
   const problem: Problem = {
     object: null,
     field: "",
     reason: "NotReadable",
     message: `cannot read it: ${reason}`,
     remedy,
-    severity: "error",
+    severity,
   };
   return { problem, at: { file, line: 1, column: 1 } };
 }
 
+const REMOVE_LINK = "Remove the link, or correct where it leads";
+
+function remedyFor(error: unknown): string {
+  return error instanceof Deno.errors.FilesystemLoop
+    ? REMOVE_LINK
+    : "Give yourself the right to read it";
+}
+
 function reasonOf(error: unknown): string {
+  if (error instanceof Deno.errors.FilesystemLoop) return "its links lead in a circle";
   if (error instanceof Deno.errors.PermissionDenied) return "the system does not allow it";
   if (error instanceof Deno.errors.NotCapable) return "Deno was started without the right to";
   return error instanceof Error ? error.message : String(error);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { findManifestFiles, ManifestFolder } from "./folder.ts";
 
 async function withFolder(use: (folder: string) => Promise<void>): Promise<void> {
@@ -32,13 +32,34 @@ Deno.test("folders are read recursively, except hidden and foreign ones", async 
     }
     await Deno.symlink(folder, join(folder, "b", "circle"));
     await Deno.symlink(join(folder, "a.yaml"), join(folder, "link.yaml"));
-    await Deno.symlink(join(folder, "nowhere"), join(folder, "broken.yaml"));
+    await Deno.symlink(join(folder, "nowhere"), join(folder, "broken"));
     const found = await findManifestFiles([`${folder}/`]);
     assert.deepEqual(
       found.files.map(({ file }) => file.slice(folder.length)),
       ["/a.yaml", "/b/c.yml", "/b/d/e.json"],
     );
     assert.deepEqual(found.problems, []);
+  });
+});
+
+Deno.test("links of manifests that lead nowhere or in a circle are named, with what to do", async () => {
+  await withFolder(async (folder) => {
+    await Deno.writeTextFile(join(folder, "a.yaml"), service("web"));
+    await Deno.symlink(join(folder, "nowhere"), join(folder, "gone.yaml"));
+    await Deno.symlink("two.yaml", join(folder, "one.yaml"));
+    await Deno.symlink("one.yaml", join(folder, "two.yaml"));
+    const { refs, problems } = await new ManifestFolder([folder]).read();
+    assert.deepEqual(refs.map(({ name }) => name), ["web"]);
+    assert.deepEqual(
+      problems.map(({ at, problem: { severity, message, remedy } }) =>
+        [basename(at!.file), severity, message, remedy].join(" | ")
+      ),
+      ["gone.yaml | warning", "one.yaml | error", "two.yaml | error"].map((start, i) =>
+        `${start} | cannot read it: ${
+          i === 0 ? "it is a link to what is not there" : "its links lead in a circle"
+        } | Remove the link, or correct where it leads`
+      ),
+    );
   });
 });
 

@@ -7,7 +7,7 @@
 
 export interface RequestedUrl {
   readonly scheme: "http" | "https";
-  /** As for `RouteTable.match`: lower case, in ASCII, without port and last dot. */
+  /** As for `RouteTable.match`: lower case, in ASCII, without port and last dot; IPv6 in brackets. */
   readonly host: string;
   /** As it is written; null for none. */
   readonly port: number | null;
@@ -42,7 +42,7 @@ export function parseRequestedUrl(text: string): RequestedUrl | null {
   }
   return {
     scheme: SECURE.has(scheme.toLowerCase()) ? "https" : "http",
-    host: hostname.replace(/^\[(.*)\]$/, "$1").replace(/\.$/, ""),
+    host: hostname.replace(/\.$/, ""),
     port: portIn(authority),
     rawPath: escaped(path),
     query: escaped(query),

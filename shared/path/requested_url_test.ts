@@ -15,7 +15,7 @@ Deno.test("host and path are as sent by a client", () => {
       ["http://a/ü", "http a /%C3%BC"],
       ["http://a/\ud800", "http a /%EF%BF%BD"],
       ["http://bücher.example/", "http xn--bcher-kva.example /"],
-      ["http://[::1]:80/", "http ::1 /"],
+      ["http://[::1]:80/", "http [::1] /"],
       ["http://127.0.0.1/", "http 127.0.0.1 /"],
       ["ws://a/b", "http a /b"],
       ["WSS://a:8443/b", "https a /b"],

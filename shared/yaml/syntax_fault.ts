@@ -28,9 +28,20 @@ export function syntaxFault(text: string, document: Document.Parsed): SyntaxFaul
   return error === undefined ? unresolvedAlias(text, document) : faultOf(text, document, error);
 }
 
-/** Of an exception: it says nothing of the place. */
-export function thrownFault(message: string): SyntaxFault {
-  return unknownFault(0, message);
+/** Of an exception of the parser, or of what walks a document: it says nothing of the place. */
+export function thrownFault(error: unknown): SyntaxFault {
+  // The stack is full.
+  if (error instanceof RangeError) {
+    return fault(
+      0,
+      "its lists and maps stand too deep in each other",
+      "Write it with fewer levels",
+    );
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  return /alias count/.test(message)
+    ? fault(0, "its aliases stand for too many copies", "Write the values out, without aliases")
+    : unknownFault(0, message);
 }
 
 /**

@@ -1,6 +1,6 @@
 /** `pingress diff` with real folders and a real git repository. */
 import assert from "node:assert/strict";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { Compile } from "typebox/compile";
 import { DIFF_JSON } from "../../cli/diff/diff_schema.ts";
 import { manifest, spawn, withFolder } from "../support/dev_process.ts";
@@ -141,11 +141,42 @@ Deno.test("a reference is never taken for an option, and one that does not exist
   });
 });
 
+Deno.test("a commit that a shallow clone lacks is named with the command that fetches it", async () => {
+  await withRepository(async (root, folder) => {
+    await git(root, "commit", "-q", "--allow-empty", "-m", "second");
+    const clone = await Deno.makeTempDir();
+    try {
+      await git(clone, "clone", "-q", "--depth", "1", `file://${root}`, "clone");
+      const shallow = join(clone, "clone", relative(root, folder));
+      const { code, err } = await diff("-f", shallow, "--against", "git:HEAD~1");
+      assert.equal(code, 2);
+      assert.match(err, /^git knows no commit "HEAD~1"; the clone is shallow: .*--unshallow/);
+      const whole = await diff("-f", folder, "--against", "git:HEAD~9");
+      assert.doesNotMatch(whole.err, /shallow/);
+    } finally {
+      await Deno.remove(clone, { recursive: true });
+    }
+  });
+});
+
+Deno.test("git finds the user's configuration below XDG_CONFIG_HOME", async () => {
+  await withRepository(async (_root, folder) => {
+    await withFolder({ "config": "[broken\n" }, async (settings) => {
+      await Deno.mkdir(join(settings, "git"));
+      await Deno.rename(join(settings, "config"), join(settings, "git", "config"));
+      const env = { HOME: settings, XDG_CONFIG_HOME: settings };
+      const { code, err } = await diffIn(env, "-f", folder, "--against", "git:main");
+      assert.equal(code, 2);
+      assert.match(err, /bad config line 1 in file \S+\/git\/config/);
+    });
+  });
+});
+
 Deno.test("a folder that is in no repository is named", async () => {
   await withFolder({ "a.yaml": hosts("a.test") }, async (folder) => {
     const { code, err } = await diff("-f", folder, "--against", "git:main");
     assert.equal(code, 2);
-    assert.match(err, /not a git repository/);
+    assert.match(err, new RegExp(`^${folder} is in no repository of git; name a folder of one`));
   });
 });
 
@@ -209,6 +240,9 @@ Deno.test("a wrong command line of diff is named with the remedy", async () => {
       [["-f", "examples", "--against", "git:"], /--against git: needs a branch, tag or commit/],
       [["-f", "no/such", "--against", "examples"], /There is no file or folder no\/such/],
       [["-f", "examples", "--against", "no/such"], /There is no file or folder no\/such/],
+      [["-f", "examples", "--against", "main"], /^For a branch, .* write --against git:main$/m],
+      [["-f", "exmaples", "--against", "main"], /^There is .* exmaples; did you mean examples\?$/m],
+      [["-f", "examples", "--against", "examples", "--kubeconfig", "x"], /needs --against cluster/],
       [["-f", "examples", "--agianst", "cluster"], /did you mean --against\?/],
     ] as const
   ) {

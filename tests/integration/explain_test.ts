@@ -132,6 +132,12 @@ Deno.test("a folder in place of a URL, and a folder that is missing, are named",
   const none = await explain("-f", join(EXAMPLES, "no-such"), "http://a/");
   assert.equal(none.code, 2);
   assert.match(none.err, /^There is no file or folder \S*no-such; name one/m);
+  const host = await explain("--short", "https://a.test/", "app.example.com/x", "https://b.test/");
+  assert.equal(host.code, 2);
+  assert.match(host.err, /^If it is a URL, write http:\/\/app\.example\.com\/x$/m);
+  const kubeconfig = await explain("-f", EXAMPLES, "--kubeconfig", "x", "http://a.test/");
+  assert.equal(kubeconfig.code, 2);
+  assert.match(kubeconfig.err, /^--kubeconfig needs --cluster, --context or --proxy$/m);
   const url = await explain(EXAMPLES);
   assert.equal(url.code, 2);
   assert.match(url.err, /is no URL like https:\/\/app\.example\.com\/path/);

@@ -19,7 +19,10 @@ export interface Explained {
 }
 
 type Details = Partial<
-  Pick<Question, "method" | "headers" | "sslRedirect" | "pathOptions" | "gateway">
+  Pick<
+    Question,
+    "method" | "headers" | "sslRedirect" | "pathOptions" | "gateway" | "certificatesUnread"
+  >
 >;
 
 export function explained(
