@@ -1,14 +1,19 @@
-/** JSON of check, lint and status is as their schemas say, which are closed. */
+/** JSON of commands is as their schemas say, which are closed. */
 import assert from "node:assert/strict";
 import { Compile } from "typebox/compile";
 import { checkFacts, denied, ingress, problem, value } from "../tests/support/check_facts.ts";
 import { pages } from "../tests/support/check_facts.ts";
+import { capturedTerminal } from "../tests/support/captured_terminal.ts";
 import { check } from "./check/check.ts";
 import { CHECK_JSON } from "./check/check_schema.ts";
 import { countOf } from "./check/result.ts";
+import { CODES_JSON } from "./codes/codes_schema.ts";
+import { COMPLETION_JSON } from "./completion/completion_schema.ts";
 import { LINT_JSON } from "./lint/lint_schema.ts";
 import { statusOf } from "./status/status.ts";
+import { main } from "./main.ts";
 import { STATUS_JSON } from "./status/status_schema.ts";
+import { VERSION_JSON } from "./version/version_schema.ts";
 
 Deno.test("the JSON of lint is as its schema says, for all that it finds", () => {
   const golden = new URL("../tests/golden/lint/json.out", import.meta.url);
@@ -18,6 +23,21 @@ Deno.test("the JSON of lint is as its schema says, for all that it finds", () =>
     assert.ok(json[list].length > 0, `${list} is empty, so its schema is not compared`);
   }
 });
+
+for (
+  const [args, schema] of [
+    [["version"], VERSION_JSON],
+    [["codes"], CODES_JSON],
+    [["codes", "no_endpoint"], CODES_JSON],
+    [["completion"], COMPLETION_JSON],
+  ] as const
+) {
+  Deno.test(`the JSON of ${args.join(" ")} is as its schema says`, async () => {
+    const captured = capturedTerminal();
+    assert.equal(await main([...args, "-o", "json"], captured.terminal), 0);
+    assert.deepEqual([...Compile(schema).Errors(JSON.parse(captured.stdout()))], []);
+  });
+}
 
 /** What a reader of the output gets. */
 const read = (value: unknown) => JSON.parse(JSON.stringify(value));

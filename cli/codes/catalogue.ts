@@ -5,6 +5,7 @@
 import { GATEWAY_REASONS } from "../../controller/problems/gateway/reasons.ts";
 import { REASON_SECTIONS } from "../../controller/problems/reasons.ts";
 import { REMEDIES } from "../../controller/problems/remedies.ts";
+import { BROKEN, NEEDLESS } from "../../dev/problems/severities.ts";
 import { ERROR_KINDS, type ErrorCode, type Side } from "../../shared/error_kinds.ts";
 import { ERROR_REMEDIES } from "../../shared/error_remedies.ts";
 import { BACKEND_EXAMPLES } from "./examples/backends.ts";
@@ -23,6 +24,8 @@ export interface Code {
   readonly kinds: readonly string[];
   /** Of the problem; none for a response of a proxy. */
   readonly severities: readonly string[];
+  /** Of `dev`, `explain` and `diff`, where it is another one; null where it is not. */
+  readonly severityInFiles: string | null;
   /** Of the response of a proxy; null for a problem, and where no client is left to get one. */
   readonly status: number | null;
   /** Whose doing it is that a proxy responds itself; null for a problem. */
@@ -69,6 +72,7 @@ export const CODES: readonly Code[] = [
     section: REPLY_SECTION,
     kinds: [],
     severities: [],
+    severityInFiles: null,
     status: status === 0 ? null : status,
     side,
     meaning: `${text}.`,
@@ -101,6 +105,7 @@ function problemCode(
   return {
     code,
     section,
+    severityInFiles: BROKEN.has(code) ? "error" : NEEDLESS.has(code) ? "info" : null,
     status: null,
     side: null,
     ...rest,

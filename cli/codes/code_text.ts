@@ -60,7 +60,9 @@ function exampleLines({ example }: Code, { style, width }: TextLayout): string[]
 }
 
 /** `error or warning, on Ingress, Service`, or what a client gets. */
-export function kindText({ section, kinds, severities, status, side }: Code): string {
+export function kindText(
+  { section, kinds, severities, severityInFiles, status, side }: Code,
+): string {
   if (side !== null) {
     const whose = {
       downstream: "the client",
@@ -71,7 +73,8 @@ export function kindText({ section, kinds, severities, status, side }: Code): st
     return `${gets}; caused by ${whose[side]}`;
   }
   if (severities.length === 0) return section;
-  return `${severities.join(" or ")}, on ${kinds.join(", ")}`;
+  const inFiles = severityInFiles === null ? "" : ` (${severityInFiles} in dev, explain and diff)`;
+  return `${severities.join(" or ")}${inFiles}, on ${kinds.join(", ")}`;
 }
 
 /** Without the links and code marks of Markdown. */

@@ -58,6 +58,14 @@ docs/codes.md#servicenotfound
   );
 });
 
+Deno.test("a code that is worse in files than in the controller says so", async () => {
+  const { stdout } = await codes(["CertificateExpired"]);
+  assert.match(
+    stdout,
+    /^ {2}warning \(error in dev, explain and diff\), on Ingress, Secret, Service$/m,
+  );
+});
+
 Deno.test("a response of a proxy has its status and whose doing it is", async () => {
   const { stdout } = await codes(["no_endpoint"]);
   assert.match(
@@ -96,7 +104,18 @@ Deno.test("JSON has all codes, or the one, with the same fields", async () => {
   );
   assert.deepEqual(
     Object.keys(one.codes[0]).sort(),
-    ["code", "example", "kinds", "meaning", "remedy", "section", "severities", "side", "status"],
+    [
+      "code",
+      "example",
+      "kinds",
+      "meaning",
+      "remedy",
+      "section",
+      "severities",
+      "severityInFiles",
+      "side",
+      "status",
+    ],
   );
 });
 

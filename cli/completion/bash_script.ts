@@ -42,14 +42,25 @@ _pingress_words() {
   compopt +o default +o bashdefault 2>/dev/null
 }
 
+_pingress_words_or_files() {
+  COMPREPLY=($(compgen -W "$1" -- "$cur") $(compgen -f -- "$cur"))
+  compopt -o filenames 2>/dev/null
+}
+
 complete -o bashdefault -o default -F _pingress pingress kubectl-pingress
 `;
 }
 
-function flagCase(command: string, { name, short, values, isBare }: CompletedFlag): string[] {
+function flagCase(
+  command: string,
+  { name, short, values, takesFiles, isBare }: CompletedFlag,
+): string[] {
   if (values === null || isBare) return [];
   const patterns = [`${command}:--${name}`, ...(short === null ? [] : [`${command}:-${short}`])];
-  return [`    ${patterns.join("|")}) ${action(values)}; return ;;`];
+  const offer = takesFiles && Array.isArray(values)
+    ? `_pingress_words_or_files "${values.join(" ")}"`
+    : action(values);
+  return [`    ${patterns.join("|")}) ${offer}; return ;;`];
 }
 
 /** Without a word of ours, bash completes files. */

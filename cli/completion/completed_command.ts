@@ -18,6 +18,8 @@ export interface CompletedFlag {
   readonly help: string;
   /** Null where it takes none. */
   readonly values: Values | null;
+  /** Whether a value may be a file besides words. */
+  readonly takesFiles: boolean;
   /** Whether a value can only stand after `=`. */
   readonly isBare: boolean;
   readonly isRepeatable: boolean;
@@ -39,6 +41,7 @@ const HELP_FLAG: CompletedFlag = {
   short: "h",
   help: "Prints the help",
   values: null,
+  takesFiles: false,
   isBare: false,
   isRepeatable: false,
 };
@@ -71,14 +74,26 @@ function completedFlag(name: string, spec: OptionSpec): CompletedFlag {
       : spec.type === "string"
       ? valuesOf(spec.value)
       : "any",
+    takesFiles: spec.type === "string" && wordsIn(spec.value).length > 0 && FILES.test(spec.value),
     isBare: spec.type === "string" && spec.bare !== undefined,
     isRepeatable: spec.type === "cidr" || ("repeatable" in spec && spec.repeatable === true),
   };
 }
 
-/** By the word that stands for the value: `FILE`, `DIR…`. */
+const FILES = /\b(?:FILE|DIR|PATH)/;
+
+/** By what stands for the value: `FILE`, `DIR…`, `N|auto`, `cluster|DIR|git:REF`. */
 function valuesOf(placeholder: string): Values {
-  return /\b(?:FILE|DIR|PATH)/.test(placeholder) ? "files" : "any";
+  const words = wordsIn(placeholder);
+  return words.length > 0 ? words : FILES.test(placeholder) ? "files" : "any";
+}
+
+/** Those that are written as they are: `auto`, and `git:` of `git:REF`. */
+function wordsIn(placeholder: string): readonly string[] {
+  const parts = placeholder.split("|");
+  return parts.length === 1
+    ? []
+    : parts.flatMap((part) => /^([a-z]+|[a-z]+:(?=[A-Z]+$))(?:[A-Z]+)?$/.exec(part)?.[1] ?? []);
 }
 
 /** The first sentence, without its full stop. */

@@ -10,6 +10,7 @@ import type { Terminal } from "../terminal/terminal.ts";
 import { bashScript } from "./bash_script.ts";
 import { type CompletedCommand, completedCommand } from "./completed_command.ts";
 import { fishScript } from "./fish_script.ts";
+import { offersFor, offersText } from "./offers.ts";
 import { zshScript } from "./zsh_script.ts";
 
 const SCRIPTS: ReadonlyMap<string, (commands: readonly CompletedCommand[]) => string> = new Map([
@@ -30,7 +31,7 @@ export const program: Program = {
       "compinit, the same with zsh; for fish, write the script to " +
       "~/.config/fish/completions/pingress.fish.",
     min: 0,
-    max: 1,
+    max: 1000,
   },
 };
 
@@ -39,6 +40,13 @@ export const specs = defineOptions({
     ...OUTPUT_OPTION,
     help:
       "json: commands, flags and values as data, for other shells, without SHELL; -o for short.",
+  },
+  offers: {
+    type: "boolean",
+    reason: "shells have scripts",
+    help:
+      "Prints what may stand in place of the last of the words behind --, as kubectl asks for it: " +
+      "pingress completion --offers -- explain --cl.",
   },
 });
 
@@ -49,16 +57,20 @@ export async function main(
 ): Promise<number> {
   const parsed = parseOptions(program, specs, withLongNames(args));
   if (parsed.kind !== "ok") return refusedOptions(parsed, terminal);
-  const [shell] = parsed.positionals;
+  const [shell, ...more] = parsed.positionals;
   const commands = await Promise.all(
     table.map(async ({ name, summary, load }) => completedCommand(name, summary, await load())),
   );
+  if (parsed.options.offers) {
+    terminal.write(offersText(offersFor(commands, parsed.positionals)));
+    return EXIT.fine;
+  }
   if (parsed.options.output === "json" && shell === undefined) {
     terminal.json({ commands });
     return EXIT.fine;
   }
   const script = SCRIPTS.get(shell ?? "");
-  if (script === undefined || parsed.options.output === "json") {
+  if (script === undefined || more.length > 0 || parsed.options.output === "json") {
     terminal.error(
       `${program.name} needs one of ${words.join(", ")}, or -o json without a shell\n` +
         `${program.name} --help says what there is`,

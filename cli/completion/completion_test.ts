@@ -39,6 +39,16 @@ const CASES: readonly {
     absent: ["here.yaml"],
   },
   { typed: ["pingress", "version", "-o", "j"], offered: ["json"], absent: ["text"] },
+  {
+    typed: ["pingress", "diff", "--against", ""],
+    offered: ["cluster", "git:", "here.yaml"],
+    absent: ["text"],
+  },
+  {
+    typed: ["pingress", "dev", "--port-offset", ""],
+    offered: ["auto"],
+    absent: ["here.yaml", "N"],
+  },
 ];
 
 /** What a shell offers for these words, of which the last is being typed. */
@@ -101,8 +111,30 @@ for (const [shell, offers] of Object.entries(SHELLS)) {
   });
 }
 
+for (
+  const [typed, expected] of [
+    [[""], [...NAMES, "help", "--help", "--version", ":4"]],
+    [["li"], ["lint", ":4"]],
+    [["help", "v"], ["version", ":4"]],
+    [["explain", "--clu"], ["--cluster", ":4"]],
+    [["lint", "-o", "s"], ["sarif", ":4"]],
+    [["lint", "--output=s"], ["--output=sarif", ":4"]],
+    [["lint", ""], [":0"]],
+    [["lint", "--kubeconfig", ""], [":0"]],
+    [["diff", "--against", ""], ["cluster", "git:", ":0"]],
+    [["dev", "--port-offset", ""], ["auto", ":4"]],
+    [["codes", "ServiceNotF"], ["ServiceNotFound", ":4"]],
+    [["none", ""], [":4"]],
+  ] as const
+) {
+  Deno.test(`kubectl is offered ${expected.join(" ")} for ${typed.join(" ")}`, async () => {
+    const { code, stdout } = await completion(["--offers", "--", ...typed]);
+    assert.deepEqual([code, stdout.trimEnd().split("\n")], [0, [...expected]]);
+  });
+}
+
 Deno.test("without a known shell, the exit code is 2 and the message names them", async () => {
-  for (const args of [[], ["tcsh"], ["bash", "-o", "json"]]) {
+  for (const args of [[], ["tcsh"], ["bash", "zsh"], ["bash", "-o", "json"]]) {
     const { code, stdout, stderr } = await completion(args);
     assert.deepEqual([code, stdout], [2, ""]);
     assert.match(stderr, /^pingress completion needs one of bash, zsh, fish, or -o json/);

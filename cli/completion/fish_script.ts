@@ -30,8 +30,11 @@ function commandLines({ name, flags, argument }: CompletedCommand): string[] {
   ];
 }
 
-function flagWords({ name, short, help, values, isBare }: CompletedFlag): string {
-  const value = values === null || isBare ? "" : values === "files" ? " -r -F" : " -x";
+function flagWords(
+  { name, short, help, values, takesFiles, isBare }: CompletedFlag,
+): string {
+  const hasFiles = values === "files" || takesFiles;
+  const value = values === null || isBare ? "" : hasFiles ? " -r -F" : " -x";
   const choices = Array.isArray(values) ? ` ${words(values)}` : "";
   return `-l ${name}${short === null ? "" : ` -s ${short}`}${value}${choices} -d ${quoted(help)}`;
 }

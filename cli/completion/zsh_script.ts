@@ -32,6 +32,11 @@ ${commands.map(commandCase).join("\n")}
   esac
 }
 
+_pingress_words_or_files() {
+  compadd -S '' -- "$@"
+  _files
+}
+
 if [[ $funcstack[1] == _pingress ]]; then
   _pingress "$@"
 else
@@ -53,11 +58,17 @@ function commandCase({ name, flags, argument }: CompletedCommand): string {
 }
 
 /** One for the long flag, and one for the short. */
-function flagSpecs({ name, short, help, values, isBare, isRepeatable }: CompletedFlag): string[] {
+function flagSpecs(
+  { name, short, help, values, takesFiles, isBare, isRepeatable }: CompletedFlag,
+): string[] {
   const own = short === null ? [`--${name}`] : [`--${name}`, `-${short}`];
   const before = isRepeatable ? "*" : `(${own.join(" ")})`;
   const about = `[${help.replace(/[[\]\\]/g, "\\$&")}]`;
-  const value = values === null ? "" : `:value:${action(values)}`;
+  const value = values === null
+    ? ""
+    : takesFiles && Array.isArray(values)
+    ? `:value: _pingress_words_or_files ${values.join(" ").replaceAll(":", "\\:")}`
+    : `:value:${action(values)}`;
   return own.map((flag) => {
     const isLong = flag.startsWith("--");
     const equals = values === null ? "" : isBare ? "=-" : isLong ? "=" : "+";

@@ -82,8 +82,12 @@ function isMissing(scope: FieldScope, name: string): boolean {
 
 function moveTo(outer: string, path: string): FieldSuggestion {
   const meant = joined(outer, path);
-  return { remedy: `Move it to ${meant}`, meant };
+  const isTop = outer === "" && !path.includes(".");
+  return { remedy: isTop ? TO_THE_TOP : `Move it to ${meant}`, meant };
 }
+
+/** Of `spec`, which is indented by mistake. */
+const TO_THE_TOP = "Move it to the top level: begin it in column 1, as kind";
 
 function joined(outer: string, path: string): string {
   return outer === "" ? path : `${outer}.${path}`;

@@ -16,6 +16,7 @@ interface Annotated {
     readonly namespace?: string;
     readonly name?: string;
     readonly annotations?: unknown;
+    readonly labels?: unknown;
   };
 }
 
@@ -31,7 +32,25 @@ export function misplacedAnnotations(
         .filter((name) => name.startsWith("dev.pingress.io/"))
         .map((name) => unknown(refOf("Ingress", ingress), name))
     ),
+    ...ingresses.flatMap((ingress) => labelsOf("Ingress", ingress)),
+    ...services.flatMap((service) => labelsOf("Service", service)),
   ];
+}
+
+/** Annotations that are written as labels, as where the line `annotations:` is missing. */
+function labelsOf(kind: "Ingress" | "Service", object: Annotated): Problem[] {
+  const ref = refOf(kind, object);
+  return Object.keys(asObject(object.metadata?.labels) ?? {}).sort()
+    .filter((name) => name.startsWith(NGINX_PREFIX) || OWN.test(name))
+    .map((name): Problem => ({
+      object: ref,
+      field: `metadata.labels[${JSON.stringify(name)}]`,
+      reason: "AnnotationUnknown",
+      message: `"${name}" is a label here, and has an effect as an annotation only`,
+      remedy: "Move it to metadata.annotations",
+      // What it is to protect is open.
+      severity: kind === "Ingress" ? "error" : "warning",
+    }));
 }
 
 function ofObject(kind: string, object: Annotated): Problem[] {

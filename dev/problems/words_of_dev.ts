@@ -12,17 +12,8 @@ import type { Manifests } from "../manifests/manifests.ts";
 import { formatPosition } from "../manifests/position.ts";
 import { nginxRemedy, ownRemedy } from "./annotation_suggestion.ts";
 import { START_WITH_NETWORK, WITHOUT_DENO } from "../start_command.ts";
-
-/** Warnings of the controller for which clients get an error or refuse the connection. */
-const BROKEN: ReadonlySet<string> = new Set([
-  "CertificateExpired",
-  "CertificateNotYetValid",
-  "CertificateWithoutNames",
-  "UpstreamCaMissing",
-]);
-
-/** Warnings of the controller about what others do, or what is not done for them. */
-const NEEDLESS: ReadonlySet<string> = new Set(["HostClaimedByOthers", "RedirectSkipped"]);
+import { followsFromProtocol, withMeant } from "./meant_values.ts";
+import { BROKEN, NEEDLESS } from "./severities.ts";
 
 const ALLOW_EXTERNAL_NAME =
   `Use a Service with a selector or EndpointSlices, or start with ${START_WITH_NETWORK} ` +
@@ -35,7 +26,8 @@ const DEV_RANGE = "start with a larger --listen-range";
 /** What `translate` says of a cluster is otherwise here. */
 export function inWordsOfDev(problems: readonly Problem[], manifests: Manifests): Problem[] {
   const known = new KnownObjects(manifests);
-  return problems.map((problem) => inWords(problem, known));
+  return problems.filter((problem) => !followsFromProtocol(problem, manifests))
+    .map((problem) => withMeant(inWords(problem, known), manifests));
 }
 
 function inWords(problem: Problem, known: KnownObjects): Problem {
@@ -76,7 +68,7 @@ function inWords(problem: Problem, known: KnownObjects): Problem {
     case "ServicePortNotFound":
       return { ...problem, remedy: portRemedy(problem, known) ?? problem.remedy };
     case "AnnotationUnknown":
-      return problem.object === null
+      return problem.object === null || annotationOf(problem) === ""
         ? problem
         : { ...problem, remedy: ownRemedy(problem.object.kind, annotationOf(problem)) };
     case "NginxAnnotation":

@@ -31,17 +31,19 @@ export function syntaxFault(text: string, document: Document.Parsed): SyntaxFaul
 /** Of an exception of the parser, or of what walks a document: it says nothing of the place. */
 export function thrownFault(error: unknown): SyntaxFault {
   // The stack is full.
-  if (error instanceof RangeError) {
-    return fault(
-      0,
-      "its lists and maps stand too deep in each other",
-      "Write it with fewer levels",
-    );
-  }
+  if (error instanceof RangeError) return tooDeep(0);
   const message = error instanceof Error ? error.message : String(error);
   return /alias count/.test(message)
     ? fault(0, "its aliases stand for too many copies", "Write the values out, without aliases")
     : unknownFault(0, message);
+}
+
+function tooDeep(offset: number): SyntaxFault {
+  return fault(
+    offset,
+    "its lists and maps stand too deep in each other",
+    "Write it with fewer levels",
+  );
 }
 
 /**
@@ -64,6 +66,8 @@ function unknownFault(offset: number, message: string): SyntaxFault {
 }
 
 function faultOf(text: string, document: Document.Parsed, error: ParseError): SyntaxFault {
+  // Where the stack is full depends on more than the text.
+  if (error.code === "RESOURCE_EXHAUSTION") return tooDeep(document.range?.[0] ?? 0);
   const offset = error.pos[0];
   return conflictFault(text, offset) ?? tabFault(text, offset) ?? dashFault(text, offset) ??
     byCode(text, document, error) ?? unknownFault(offset, error.message);

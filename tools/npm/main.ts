@@ -38,8 +38,10 @@ await Deno.writeTextFile(
   join(folder, "THIRD_PARTY_LICENSES"),
   licencesText([...content.packages.values()]),
 );
-await Deno.copyFile(join(ROOT, "tools/npm/pingress.cjs"), join(folder, "bin/pingress.cjs"));
-await Deno.chmod(join(folder, "bin/pingress.cjs"), 0o755);
+for (const name of ["pingress.cjs", "kubectl_complete.cjs"]) {
+  await Deno.copyFile(join(ROOT, "tools/npm", name), join(folder, "bin", name));
+  await Deno.chmod(join(folder, "bin", name), 0o755);
+}
 await Deno.copyFile(join(ROOT, "LICENSE"), join(folder, "LICENSE"));
 await Deno.copyFile(join(ROOT, "docs/pingress.md"), join(folder, "README.md"));
 await Deno.remove(join(output, "staging"), { recursive: true });

@@ -16,7 +16,12 @@ export function packageJson({ version, license }: Described) {
     license,
     homepage: "https://github.com/pingress/pingress",
     repository: { type: "git", url: "git+https://github.com/pingress/pingress.git" },
-    bin: { pingress: "bin/pingress.cjs", "kubectl-pingress": "bin/pingress.cjs" },
+    bin: {
+      pingress: "bin/pingress.cjs",
+      "kubectl-pingress": "bin/pingress.cjs",
+      // By this name kubectl asks a plugin what may be typed next.
+      "kubectl_complete-pingress": "bin/kubectl_complete.cjs",
+    },
     files: ["bin", "lib", "THIRD_PARTY_LICENSES"],
     engines: { node: ">=18" },
     dependencies: { deno: DENO_PACKAGE },

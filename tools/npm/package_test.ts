@@ -47,7 +47,11 @@ packageTest("the package holds all that it needs in 5 MB", async ({ folder }) =>
   const about = JSON.parse(
     await Deno.readTextFile(join(folder, "node_modules/pingress/package.json")),
   );
-  assert.deepEqual(Object.keys(about.bin), ["pingress", "kubectl-pingress"]);
+  assert.deepEqual(Object.keys(about.bin), [
+    "pingress",
+    "kubectl-pingress",
+    "kubectl_complete-pingress",
+  ]);
   assert.equal(about.version, VERSION);
   assert.deepEqual(about.dependencies, { deno: DENO_PACKAGE });
   for (const { name } of Deno.readDirSync(join(folder, "node_modules/pingress/lib"))) {
@@ -82,6 +86,15 @@ packageTest("its commands run, with their exit codes", async ({ folder, bin, env
     assert.equal(answer.code, code, `${args}: ${answer.stdout}${answer.stderr}`);
     assert.match(answer.stdout + answer.stderr, pattern);
   }
+});
+
+packageTest("kubectl is told what may be typed next", async ({ folder, env }) => {
+  const complete = join(folder, "node_modules/pingress/bin/kubectl_complete.cjs");
+  const { code, stdout } = await runCommand("node", [complete, "explain", "--clu"], {
+    cwd: folder,
+    env,
+  });
+  assert.deepEqual([code, stdout], [0, "--cluster\n:4\n"]);
 });
 
 packageTest("its threads start: commands reach for a cluster", async ({ folder, bin, env }) => {

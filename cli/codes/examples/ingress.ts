@@ -110,10 +110,10 @@ export const INGRESS_EXAMPLES: Readonly<Record<string, string>> = {
   ConfigMapNotFound:
     "The controller runs with --configmap ingress-nginx/ingress-nginx-controller, and there is none.",
   AnnotationUnknown: [
-    "kind: Service",
+    "kind: Ingress",
     "metadata:",
     "  annotations:",
-    "    pingress.io/balanse: least-requests",
+    "    pingress.io/accept-unsuported: limit-rps",
   ].join("\n"),
   FieldInvalid: [
     "spec:",

@@ -40,6 +40,11 @@ export const FIELDS: readonly BrokenInput[] = [
   ),
   ofIngress("an unknown field", "spec:\n", "spec:\n  foo: bar\n"),
   ofIngress("spec under metadata", "spec:\n", "  spec:\n"),
+  ofIngress(
+    "an annotation among the labels",
+    "  name: web\n",
+    "  name: web\n  labels:\n    nginx.ingress.kubernetes.io/auth-secret: users\n",
+  ),
   ofIngress("spec without its line", "spec:\n", ""),
   ofIngress("paths beside host", "      http:\n        paths:", "      paths:"),
   ofService("targetport", "port: 80", "port: 80\n      targetport: 8080"),

@@ -48,6 +48,19 @@ export const GATEWAY_API: readonly BrokenInput[] = [
     "- name: web\n  hostnames",
     "- name: web\n      sectionName: https\n  hostnames",
   ),
+  ofRoute(
+    "a misspelt listener",
+    "- name: web\n  hostnames",
+    "- name: web\n      sectionName: htp\n  hostnames",
+  ),
+  ofGateway("a protocol in lower case", "protocol: HTTP", "protocol: http"),
+  ofGateway("a hostname with a scheme", "port: 80", "port: 80\n      hostname: https://a.test"),
+  ofRoute(
+    "a path type of Ingress",
+    "    - backendRefs",
+    "    - matches:\n        - path: { type: Prefix, value: /a }\n      backendRefs",
+  ),
+  ofRoute("a hostname with a path", "[app.example.com]", "[app.example.com, b.test/x]"),
   ofRoute("a route without a Gateway", / {2}parentRefs:\n.*\n/, ""),
   ofRoute(
     "a Service that does not exist",

@@ -13,6 +13,15 @@ function utf16(text: string): Uint8Array {
   ]);
 }
 
+/** A list of two aliases of the list before, and so on. */
+function aliases(levels: number): string {
+  const lists = Array.from(
+    { length: levels },
+    (_, i) => `a${i + 1}: &a${i + 1} [*a${i}, *a${i}]\n`,
+  );
+  return `kind: ConfigMap\na0: &a0 [x]\n${lists.join("")}`;
+}
+
 const LATIN1 = "# Stra\u00dfe\n" + INGRESS;
 
 export const SYNTAX: readonly BrokenInput[] = [
@@ -51,6 +60,9 @@ export const SYNTAX: readonly BrokenInput[] = [
   ),
   ofIngress("spec twice", "metadata:\n", "spec: {}\nmetadata:\n"),
   ofIngress("an item without a space after its dash", "- path: /", "-path: /"),
+  ofText("two dashes between documents", `${INGRESS}--\n${SERVICE}`),
+  ofText("aliases that grow without end", aliases(12)),
+  ofText("lists that stand too deep in each other", `kind: ${"[".repeat(20_000)}`),
   ofText("JSON that is cut short", '{"apiVersion": "networking.k8s.io/v1", "kind": "Ingress",'),
   ofText(
     "a missing comma in JSON",
@@ -59,6 +71,7 @@ export const SYNTAX: readonly BrokenInput[] = [
   ofIngress("a template of Helm", "host: app.example.com", "host: {{ .Values.host }}"),
   ofIngress("a merge conflict", "spec:\n", "<<<<<<< HEAD\nspec:\n"),
   beside("utf16.yaml", utf16(SERVICE), "UTF-16"),
+  beside("program.yaml", Uint8Array.of(0x7f, 0x45, 0x4c, 0x46, 2, 1, 1, 0, 0), "a program"),
   beside("latin1.yaml", Uint8Array.from(LATIN1, (char) => char.charCodeAt(0)), "Latin-1"),
   beside(
     "secret.yaml",
