@@ -71,8 +71,26 @@ function isKnownRefusal({ reason }: ApiError): boolean {
   return Object.values<string>(REFUSED).includes(reason);
 }
 
+/** What the TLS library says of a server's certificate, and what helps. */
+const OF_CERTIFICATES: readonly (readonly [message: RegExp, remedy: string])[] = [
+  [
+    /altnames|not valid for name|NotValidForName|hostname/i,
+    "Write a name that the server's certificate has into server of the kubeconfig's cluster, or into " +
+    "its tls-server-name",
+  ],
+  [
+    /certificate (?:has )?expired|CERT_HAS_EXPIRED|not yet valid/i,
+    "Renew the certificate of the API server, or set the clock of this machine",
+  ],
+  [
+    /self[- ]signed|UnknownIssuer|unable to (?:verify|get)|issuer certificate|BadSignature/i,
+    "Write the CA of this API server into certificate-authority-data of the kubeconfig's cluster " +
+    "(insecure-skip-tls-verify: true trusts any server, which is for trying only)",
+  ],
+];
+
 function remedyFor(
-  { error: { code, reason } }: FailedCall,
+  { error: { code, reason, message } }: FailedCall,
   right: string,
   role: string | null,
 ): string {
@@ -91,7 +109,8 @@ function remedyFor(
     case 429:
       return "Repeat the command later: the API server limits requests";
     case 0:
-      return "Check the server of the kubeconfig and the way to it, or give it more time by --timeout";
+      return OF_CERTIFICATES.find(([pattern]) => pattern.test(message))?.[1] ??
+        "Check the server of the kubeconfig and the way to it, or give it more time by --timeout";
     default:
       return "Look at the log of the API server";
   }

@@ -11,6 +11,7 @@ import https from "node:https";
 import { join } from "node:path";
 import { nearestName } from "../../shared/nearest_name.ts";
 import { type CredentialSource, filesOf, nameOf, serverOf } from "./credential_source.ts";
+import { credentialFault } from "./kubeconfig/credential_faults.ts";
 import { type Kubeconfig, readKubeconfig } from "./kubeconfig/kubeconfig.ts";
 
 export type CredentialsReading =
@@ -300,7 +301,7 @@ function complaintAbout(config: KubeConfig, hasProgram: boolean): string | null 
     return "its user needs a program (exec), and Pingress starts none; use a token or a " +
       "client certificate, for example of `kubectl create token`";
   }
-  return null;
+  return credentialFault(cluster, user);
 }
 
 /** A context, cluster or user that is named and is not there, and the remedy; null for none. */
