@@ -72,6 +72,7 @@ for (
     const none = value([]);
     const status = statusOf({
       ...{ now, installation, pages, certificates, events: null, stale: [] },
+      missingNamespace: null,
       objects: {
         ...{ ingresses, ingressClasses: classes, services: none, endpointSlices: none },
         ...{ gatewayClasses: none, gateways: none, httpRoutes: none },

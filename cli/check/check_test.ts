@@ -17,6 +17,9 @@ import { check } from "./check.ts";
 import type { CheckFacts, GatewayApi } from "./facts.ts";
 import { countOf } from "./result.ts";
 import { CONTROLLER_RIGHTS, USER_RIGHTS } from "./right.ts";
+import { laterPages } from "./reading.ts";
+import { styleOf } from "../terminal/style.ts";
+import { checkText } from "./text_output.ts";
 
 const DAY = 24 * 60 * 60 * 1000;
 
@@ -566,8 +569,16 @@ const ROWS: readonly Row[] = [
     name: "an Ingress whose Service is missing",
     facts: { pages: pages({ problems: [problem("ServiceNotFound")] }) },
     group: "configuration",
-    level: "warning",
+    level: "failed",
     message: /ServiceNotFound: Ingress shop\/web: the Service does not exist/,
+    remedy: /Create it/,
+  },
+  {
+    name: "an Ingress that is served otherwise than in ingress-nginx",
+    facts: { pages: pages({ problems: [problem("NginxAnnotation", { severity: "warning" })] }) },
+    group: "configuration",
+    level: "warning",
+    message: /NginxAnnotation: Ingress shop\/web/,
     remedy: /Create it/,
   },
   {
@@ -666,6 +677,27 @@ for (const { name, facts, group, level, message, remedy } of ROWS) {
     }
   });
 }
+
+Deno.test("what a replica does not answer the second time is as it was the first time", () => {
+  const first = pages({ proxies: [connectedProxy("proxy-1", { isInSync: false })] });
+  const hung = denied("get", "pods/portforward");
+  const second = {
+    problems: hung,
+    replicas: first.replicas.map(({ pod }) => ({ pod, version: hung, proxies: hung })),
+  };
+  assert.deepEqual(laterPages(first, second), first);
+  const settled = pages({ proxies: [connectedProxy("proxy-1")] });
+  assert.deepEqual(laterPages(first, settled), settled);
+});
+
+Deno.test("a remedy of several results is printed once, behind the last of them", () => {
+  const rights = [...CONTROLLER_RIGHTS].slice(0, 14).map((right) => ({ right, isAllowed: false }));
+  const groups = check(checkFacts({ accountRights: value(rights) }));
+  const { results } = groups.find(({ id }) => id === "rights")!;
+  const shown = checkText(groups, { style: styleOf(false), columns: Infinity });
+  assert.ok(results.filter(({ level }) => level === "failed").length > 1);
+  assert.equal(shown.match(/Apply manifests\/hostport\.yaml of the controller's/g)?.length, 1);
+});
 
 Deno.test("of an API server that does not answer, nothing else is said", () => {
   const groups = check(checkFacts({ kubernetes: denied("get", "version") }));

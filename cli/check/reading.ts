@@ -97,7 +97,22 @@ async function readSettledPages(
   );
   if (!isOnItsWay) return pages;
   await new Promise((resolve) => setTimeout(resolve, SETTLING));
-  return await readControllerPages(cluster, installation);
+  return laterPages(pages, await readControllerPages(cluster, installation));
+}
+
+/** What was read later, but for what a replica did not answer any more. */
+export function laterPages(before: ControllerPages, after: ControllerPages): ControllerPages {
+  const first = new Map(before.replicas.map((replica) => [replica.pod, replica]));
+  const later = <T>(old: Reading<T> | undefined, read: Reading<T>): Reading<T> =>
+    !read.ok && old?.ok ? old : read;
+  return {
+    problems: later(before.problems, after.problems),
+    replicas: after.replicas.map(({ pod, version, proxies }) => ({
+      pod,
+      version: later(first.get(pod)?.version, version),
+      proxies: later(first.get(pod)?.proxies, proxies),
+    })),
+  };
 }
 
 async function readObjects(cluster: Cluster, namespace: string) {

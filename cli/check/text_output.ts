@@ -14,9 +14,17 @@ export interface TextOptions {
 export function checkText(groups: readonly CheckGroup[], options: TextOptions): string {
   const { style } = options;
   const parts = groups.filter(({ results }) => results.length > 0).map(({ title, results }) =>
-    [style.bold(title), ...results.map((result) => resultText(result, options))].join("\n")
+    [style.bold(title), ...withOneRemedy(results).map((result) => resultText(result, options))]
+      .join("\n")
   );
   return `${[...parts, summaryText(groups, options)].join("\n\n")}\n`;
+}
+
+/** What follows each other with the same remedy has it once, behind the last. */
+function withOneRemedy(results: readonly CheckResult[]): readonly CheckResult[] {
+  return results.map((result, i) =>
+    result.remedy === results.at(i + 1)?.remedy ? { ...result, remedy: null } : result
+  );
 }
 
 function resultText({ level, message, remedy }: CheckResult, { style, columns }: TextOptions) {

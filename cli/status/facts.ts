@@ -15,8 +15,15 @@ export interface StatusFacts {
   readonly certificates: Reading<readonly KnownCertificate[]>;
   /** Events of Ingresses, where the controller's own problems cannot be read; else null. */
   readonly events: Reading<readonly KubeObject[]> | null;
+  /** That is shown and does not exist, with the one that was meant; null where it does, and for all. */
+  readonly missingNamespace: MissingNamespace | null;
   /** Watches that do not go on at present: what is shown of these kinds may be old. */
   readonly stale: readonly Unread[];
+}
+
+export interface MissingNamespace {
+  readonly name: string;
+  readonly meant: string | null;
 }
 
 /** Of the namespaces that are shown, but for classes. */

@@ -64,6 +64,9 @@ async function showOnce(
   ]).finally(() => progress.end());
   const status = statusOf({ objects, ...rest, stale: [] });
   if (isJson) terminal.json({ server: cluster.server, namespace: scope.namespace, ...status });
-  else terminal.write(statusText(status, terminal));
-  return objects.ingresses.ok ? EXIT.fine : EXIT.unusable;
+  else {
+    const { style, columns } = terminal;
+    terminal.write(statusText(status, { style, columns, namespace: scope.namespace }));
+  }
+  return objects.ingresses.ok && status.missingNamespace === null ? EXIT.fine : EXIT.unusable;
 }

@@ -14,6 +14,7 @@ import {
   INGRESS_CLASSES,
   INGRESSES,
   type KubeObject,
+  NAMESPACES,
   type Resource,
   SERVICES,
 } from "../../controller/kube/types.ts";
@@ -24,7 +25,8 @@ import { type Reading, readList } from "../cluster/readings.ts";
 import { type Unread, unreadOf } from "../cluster/unread.ts";
 import { readCertificates } from "../installation/certificate_reader.ts";
 import { readControllerPages, readInstallation } from "../installation/installation.ts";
-import type { StatusFacts, StatusObjects } from "./facts.ts";
+import { nearestName } from "../../shared/nearest_name.ts";
+import type { MissingNamespace, StatusFacts, StatusObjects } from "./facts.ts";
 
 export interface StatusScope {
   /** Of Ingresses and Gateways; null for all. */
@@ -72,15 +74,35 @@ export async function readRest(
   known: StatusFacts["certificates"] | null,
 ): Promise<Omit<StatusFacts, "objects" | "stale">> {
   const installation = await readInstallation(cluster, systemNamespace, Date.now);
-  const [pages, certificates] = await Promise.all([
+  const [pages, certificates, missingNamespace] = await Promise.all([
     readControllerPages(cluster, installation),
     known ?? readCertificates(cluster, installation, namespace),
+    readMissingNamespace(cluster, namespace),
   ]);
   const hasProblems = pages.problems.ok && pages.problems.value !== null;
   const events = hasProblems
     ? null
     : await readList(cluster, EVENTS, { namespace, fieldSelector: "type=Warning" });
-  return { now: Date.now(), installation, pages, certificates, events };
+  return { now: Date.now(), installation, pages, certificates, events, missingNamespace };
+}
+
+/** Null also where namespaces may not be listed. */
+async function readMissingNamespace(
+  cluster: Cluster,
+  name: string | null,
+): Promise<MissingNamespace | null> {
+  if (name === null) return null;
+  const read = (fieldSelector?: string) =>
+    readList<KubeObject>(cluster, NAMESPACES, {
+      namespace: null,
+      metadataOnly: true,
+      ...(fieldSelector === undefined ? {} : { fieldSelector }),
+    });
+  const found = await read(`metadata.name=${name}`);
+  if (!found.ok || found.value.length > 0) return null;
+  const all = await read();
+  const names = all.ok ? all.value.map(({ metadata }) => metadata.name) : [];
+  return { name, meant: nearestName(name, names) };
 }
 
 /** Objects that are followed. */

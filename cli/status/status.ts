@@ -1,16 +1,19 @@
 /** The status of an installation and of what it serves. In: facts. Out: rows for text and JSON. Pure. */
+import type { Reading } from "../cluster/readings.ts";
 import type { Unread } from "../cluster/unread.ts";
 import { proxiesOf } from "../installation/installation.ts";
 import { asText, fieldOf } from "../../controller/base/json.ts";
 import { isPodReady } from "../../controller/outputs/workload/pod_status.ts";
 import { behindBecause } from "../installation/proxies_page.ts";
-import type { StatusFacts } from "./facts.ts";
+import type { MissingNamespace, StatusFacts } from "./facts.ts";
 import { type ServedRow, servedRows } from "./served_rows.ts";
 
 export interface Status {
   readonly served: readonly ServedRow[];
   /** Whether Ingresses and Gateways could be listed: if not, some are missing. */
   readonly listed: boolean;
+  /** The namespace that is shown and does not exist; null where it does. */
+  readonly missingNamespace: MissingNamespace | null;
   readonly proxies: readonly ProxyRow[];
   readonly controllers: readonly ControllerRow[];
   /** What could not be read, and so is not shown. */
@@ -41,6 +44,7 @@ export function statusOf(facts: StatusFacts): Status {
   return {
     served: servedRows(facts),
     listed: facts.objects.ingresses.ok && facts.objects.gateways.ok,
+    missingNamespace: facts.missingNamespace,
     proxies: proxyRows(facts),
     controllers: controllerRows(facts),
     unread: unreadOf(facts),
@@ -102,7 +106,8 @@ function unreadOf(facts: StatusFacts): Unread[] {
     ...Object.values(objects),
     ...[installation.controllerPods, installation.leader, pages.problems],
     ...pages.replicas.flatMap(({ version, proxies }) => [version, proxies]),
-    ...[certificates, events ?? { ok: true as const }],
+    // No documented role has a right on Events: they are shown to those who have it.
+    ...[certificates, events === null || isForbidden(events) ? { ok: true as const } : events],
   ];
   const unread = [
     ...readings.flatMap((reading) => reading.ok ? [] : [reading.unread]),
@@ -113,6 +118,10 @@ function unreadOf(facts: StatusFacts): Unread[] {
   return unread.filter(({ remedy }, i) =>
     unread.findIndex((other) => other.remedy === remedy) === i
   );
+}
+
+function isForbidden(reading: Reading<unknown>): boolean {
+  return !reading.ok && reading.code === 403;
 }
 
 /** Whoever looks into the wrong namespace, or cluster, sees it. */

@@ -66,6 +66,10 @@ export const STATUS_JSON = closed({
     description:
       "Whether Ingresses and Gateways could be listed; if not, some are missing in served.",
   }),
+  missingNamespace: nullable(
+    closed({ name: TEXT, meant: nullable(TEXT, "One with nearly the same name.") }),
+    "The namespace that is asked for and does not exist; null where it does.",
+  ),
   proxies: Type.Array(PROXY),
   controllers: Type.Array(CONTROLLER),
   unread: Type.Array(

@@ -48,6 +48,7 @@ function facts(
     pages: pages(),
     certificates,
     events: null,
+    missingNamespace: null,
     stale: [],
     ...more,
   };
@@ -55,7 +56,7 @@ function facts(
 
 /** As a terminal of so many columns shows it, without colours. */
 function text(columns: number, given = facts()): string {
-  return statusText(statusOf(given), { style: styleOf(false), columns });
+  return statusText(statusOf(given), { style: styleOf(false), columns, namespace: null });
 }
 
 Deno.test("Ingresses have their backends, days of certificates and addresses", () => {
@@ -231,9 +232,44 @@ const ROWS: readonly Row[] = [
   {
     name: "nothing at all",
     facts: facts({ ingresses: NONE }),
-    line: /^No Ingress or Gateway of Pingress here/m,
+    line: /^No Ingress or Gateway of Pingress in any namespace$/m,
+  },
+  {
+    name: "a namespace that does not exist, with the one that was meant",
+    facts: facts({ ingresses: NONE }, { missingNamespace: { name: "shp", meant: "shop" } }),
+    line: /^There is no namespace shp; did you mean shop\?$/m,
+  },
+  {
+    name: "a namespace that does not exist",
+    facts: facts({ ingresses: NONE }, { missingNamespace: { name: "other", meant: null } }),
+    line: /^There is no namespace other; -A lists those of all namespaces$/m,
   },
 ];
+
+Deno.test("names of one namespace are shown without it, so that they differ on a narrow terminal", () => {
+  const namespace = "a-namespace-of-forty-characters-and-more";
+  const named = ["first", "second"].map((name) =>
+    object(name, {
+      spec: { ingressClassName: "pingress", rules: [{ host: `${name}.example.com` }] },
+    }, { namespace })
+  );
+  const shown = statusText(statusOf(facts({ ingresses: value(named) })), {
+    ...{ style: styleOf(false), columns: 80, namespace },
+  });
+  assert.match(shown, /^first +first\.example\.com /m);
+  assert.match(shown, /^second +second\.example\.com /m);
+  const empty = statusText(statusOf(facts({ ingresses: NONE })), {
+    ...{ style: styleOf(false), columns: Infinity, namespace: "shop" },
+  });
+  assert.match(empty, /^No Ingress or Gateway of Pingress in namespace shop; -A lists/);
+});
+
+Deno.test("Events that may not be listed are not asked for, as no documented role has them", () => {
+  const problems = { ...pages(), problems: denied("create", "pods/portforward") };
+  const shown = text(Infinity, facts({}, { pages: problems, events: denied("list", "events") }));
+  assert.match(shown, /^! cannot create pods\/portforward/m);
+  assert.doesNotMatch(shown, /events/);
+});
 
 for (const { name, facts, line } of ROWS) {
   Deno.test(`status shows ${name}`, () => assert.match(text(Infinity, facts), line));
@@ -245,7 +281,9 @@ Deno.test("where the terminal is too low, what has trouble comes first, and the 
     ingresses: value([...many, ingress("zoo")]),
     endpointSlices: value(many.map((_, i) => slice(`web-${i}`, true))),
   });
-  const shown = statusText(statusOf(given), { style: styleOf(false), columns: 80, rows: 20 });
+  const shown = statusText(statusOf(given), {
+    ...{ style: styleOf(false), columns: 80, rows: 20, namespace: null },
+  });
   assert.ok(shown.split("\n").length <= 20, shown);
   assert.match(shown, /^NAME .*\nshop\/zoo .* 0\/1 /);
   assert.match(shown, /\n… and \d+ more; -o json lists all\n\nPROXY /);

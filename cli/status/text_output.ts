@@ -7,6 +7,7 @@ import type { Style } from "../terminal/style.ts";
 import { type Cell, type Column, tableLines } from "../terminal/table.ts";
 import { MARK_INDENT, remedyLines } from "../terminal/remedy_lines.ts";
 import type { Backends, CertificateState, RowProblem, ServedRow } from "./served_rows.ts";
+import type { MissingNamespace } from "./facts.ts";
 import type { ControllerRow, ProxyRow, Status } from "./status.ts";
 
 export interface TextOptions {
@@ -15,6 +16,8 @@ export interface TextOptions {
   readonly columns: number;
   /** Lines that fit; missing where all are shown. */
   readonly rows?: number;
+  /** The one whose objects are shown, which names of rows do without; null for all. */
+  readonly namespace: string | null;
 }
 
 const UNKNOWN = "?";
@@ -38,18 +41,30 @@ export function statusText(status: Status, options: TextOptions): string {
 const LEAST_ROWS = 3;
 
 function servedLines(
-  { served, listed }: Status,
+  { served, listed, missingNamespace }: Status,
   options: TextOptions,
   rows: number,
 ): readonly string[] {
   if (served.length === 0) {
+    if (missingNamespace !== null) return [missingText(missingNamespace)];
     if (!listed) return ["Ingresses and Gateways are not known, as they could not be listed"];
-    return ["No Ingress or Gateway of Pingress here; -A lists those of all namespaces"];
+    const { namespace } = options;
+    return wrapText(
+      namespace === null
+        ? "No Ingress or Gateway of Pingress in any namespace"
+        : `No Ingress or Gateway of Pingress in namespace ${namespace}; -A lists those of all namespaces`,
+      { indent: "", width: options.columns },
+    );
   }
   if (served.length + 1 <= rows) return servedTable(served, options);
   const worst = served.toSorted((a, b) => troubleOf(b) - troubleOf(a)).slice(0, rows - 2);
   const more = `… and ${served.length - worst.length} more; -o json lists all`;
   return [...servedTable(worst, options), options.style.dim(more)];
+}
+
+function missingText({ name, meant }: MissingNamespace): string {
+  const remedy = meant === null ? "-A lists those of all namespaces" : `did you mean ${meant}?`;
+  return `There is no namespace ${name}; ${remedy}`;
 }
 
 /** 0 for a row without any. */
@@ -75,11 +90,20 @@ const SERVED: readonly Column[] = [
   { title: "ADDRESS", priority: 3, least: 9 },
 ];
 
-function servedTable(rows: readonly ServedRow[], { style, columns }: TextOptions): string[] {
+function servedTable(
+  rows: readonly ServedRow[],
+  { style, columns, namespace: shown }: TextOptions,
+): string[] {
   return tableLines(
     SERVED,
     rows.map(({ kind, namespace, name, hosts, backends, certificate, problems, addresses }) => [
-      { text: printable(`${namespace}/${name}${kind === "Gateway" ? " (Gateway)" : ""}`) },
+      {
+        text: printable(
+          `${shown === null ? `${namespace}/` : ""}${name}${
+            kind === "Gateway" ? " (Gateway)" : ""
+          }`,
+        ),
+      },
       { text: withMore(hosts) },
       backendsCell(backends, style),
       certificateCell(certificate, style),

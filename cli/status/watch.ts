@@ -38,9 +38,10 @@ export async function watchStatus(
     const current = followed.current();
     const rows = terminal.isTerminal ? Deno.consoleSize().rows : Infinity;
     const { style, columns } = terminal;
-    const text = current === null
-      ? ""
-      : statusText(statusOf({ ...current, ...rest }), { style, columns, rows });
+    const text = current === null ? "" : statusText(statusOf({ ...current, ...rest }), {
+      ...{ style, columns, rows },
+      namespace: scope.namespace,
+    });
     if (text !== "" && text !== shown) {
       progress.end();
       terminal.write(terminal.isTerminal ? `${HOME}${text}` : `${shown === "" ? "" : "\n"}${text}`);

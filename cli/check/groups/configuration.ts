@@ -33,7 +33,8 @@ export function checkProblems({ pages: { problems } }: CheckFacts): readonly Che
     const objects = [...new Set(group.map(({ object }) => object ?? "the installation"))];
     const more = objects.length - MAX_NAMES;
     const [{ message, remedy }] = group;
-    return warning(
+    // Errors are of what is not served: their paths return 503, or their host is of another namespace.
+    return (group.some(({ severity }) => severity === "error") ? failed : warning)(
       "problems",
       `${reason}: ${objects.slice(0, MAX_NAMES).join(", ")}${
         more > 0 ? ` and ${more} more` : ""

@@ -41,7 +41,8 @@ export function checkHostPorts(
     return [skipped("host-ports", "not checked: there are no proxies")];
   }
   if (!isHostPort) {
-    return [skipped("host-ports", "proxies take no ports of nodes (--backend=LoadBalancer)")];
+    const because = options === null ? "they are a Deployment" : "--backend=LoadBalancer";
+    return [skipped("host-ports", `proxies take no ports of nodes (${because})`)];
   }
   if (!daemonSets.ok) return [unchecked("host-ports", daemonSets.unread)];
   const others = daemonSets.value.filter(({ metadata }) =>
