@@ -1,4 +1,5 @@
 /** Text for a terminal. In: whatever manifests hold. Out: columns, counts, and text without control characters. */
+import { displayWidth } from "../cli/terminal/display_width.ts";
 
 /** The text with characters that a terminal acts on written as escapes. */
 export function printable(text: string): string {
@@ -12,8 +13,12 @@ export function printable(text: string): string {
 /** Cells in columns of equal width, without spaces at the ends of lines. */
 export function alignColumns(rows: readonly (readonly string[])[]): string[] {
   const shown = rows.map((row) => row.map(printable));
-  const widths = shown[0].map((_, column) => Math.max(...shown.map((row) => row[column].length)));
-  return shown.map((row) => row.map((cell, i) => cell.padEnd(widths[i])).join("  ").trimEnd());
+  const widths = shown[0].map((_, column) =>
+    Math.max(...shown.map((row) => displayWidth(row[column])))
+  );
+  return shown.map((row) =>
+    row.map((cell, i) => cell + " ".repeat(widths[i] - displayWidth(cell))).join("  ").trimEnd()
+  );
 }
 
 /** `1 error`, `2 errors`. */

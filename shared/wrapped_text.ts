@@ -6,10 +6,12 @@ export interface Wrapping {
   readonly indent: string;
   /** Characters a line, colours aside; a longer word has a line of its own. */
   readonly width: number;
+  /** Of a word, where not every character takes one column. */
+  readonly measure?: (word: string) => number;
 }
 
 /** At least one line. Several spaces stay between words of one line. */
-export function wrapText(text: string, { indent, width }: Wrapping): string[] {
+export function wrapText(text: string, { indent, width, measure = lengthOf }: Wrapping): string[] {
   const lines: string[] = [];
   let line = indent;
   let length = indent.length;
@@ -19,7 +21,7 @@ export function wrapText(text: string, { indent, width }: Wrapping): string[] {
       gap += " ";
       continue;
     }
-    const visible = stripVTControlCharacters(word).length;
+    const visible = measure(word);
     const isFirst = line === indent;
     if (!isFirst && length + gap.length + visible > width) {
       lines.push(line);
@@ -33,4 +35,9 @@ export function wrapText(text: string, { indent, width }: Wrapping): string[] {
   }
   lines.push(line);
   return lines;
+}
+
+/** Without colours. */
+function lengthOf(word: string): number {
+  return stripVTControlCharacters(word).length;
 }

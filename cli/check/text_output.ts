@@ -1,6 +1,7 @@
 /** The check for people. In: groups of results, and the terminal's width and colours. Out: text. Pure. */
 import { printable } from "../../dev/terminal_text.ts";
 import { wrapText } from "../../shared/wrapped_text.ts";
+import { displayWidth } from "../terminal/display_width.ts";
 import { MARK_INDENT, remedyLines } from "../terminal/remedy_lines.ts";
 import type { Style } from "../terminal/style.ts";
 import { type CheckGroup, type CheckResult, countOf, type Level } from "./result.ts";
@@ -32,6 +33,7 @@ function resultText({ level, message, remedy }: CheckResult, { style, columns }:
   const [first, ...more] = wrapText(capital(printable(message)), {
     indent: MARK_INDENT,
     width: columns,
+    measure: displayWidth,
   });
   return [
     `${markOf(level, style)} ${dim(first.slice(MARK_INDENT.length))}`,

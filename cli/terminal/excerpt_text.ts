@@ -2,6 +2,7 @@
 import { codeFrameColumns } from "@babel/code-frame";
 import type { Excerpt } from "../../dev/manifests/excerpt.ts";
 import { printable } from "../../dev/terminal_text.ts";
+import { displayWidth } from "./display_width.ts";
 
 /** Of a line that nobody writes by hand, such as JSON without line breaks. */
 const MAX_WIDTH = 120;
@@ -17,19 +18,41 @@ export function excerptLines(excerpt: Excerpt, columns: number): string[] {
     MIN_WIDTH,
     Math.min(MAX_WIDTH, columns - GUTTER - String(line).length),
   );
-  const { text, column, length } = window(visible(excerpt), width);
+  const { text, column, length } = fitted(visible(excerpt), width);
   // Its columns begin at 0.
   const location = {
     start: { line, column: column - 1 },
     end: { line, column: column - 1 + length },
   };
-  return codeFrameColumns(text, location, {
+  const [shown, caret = ""] = codeFrameColumns(text, location, {
     highlightCode: false,
     linesAbove: 0,
     linesBelow: 0,
     startLine: line,
   }).split("\n");
+  return [shown, widened(caret, { line, text, column, length })];
 }
+
+/** The caret below what is meant: the library counts a column for each character. */
+function widened(caret: string, { text, column, length }: Excerpt): string {
+  const gutter = caret.slice(0, caret.indexOf("|") + 1);
+  const [before, meant] = [
+    text.slice(0, column - 1),
+    text.slice(column - 1, column - 1 + length),
+  ].map(displayWidth);
+  return `${gutter} ${" ".repeat(before)}${"^".repeat(Math.max(1, meant))}`;
+}
+
+/** The part of a line that has the marked text and takes at most so many columns. */
+function fitted(excerpt: Excerpt, width: number): Excerpt {
+  for (let characters = width;; characters--) {
+    const part = window(excerpt, characters);
+    if (displayWidth(part.text) <= width || characters <= MIN_CHARACTERS) return part;
+  }
+}
+
+/** Of a text all of whose characters are wide. */
+const MIN_CHARACTERS = MIN_WIDTH / 2;
 
 /** With one visible character for each, and without the indentation. */
 function visible({ line, text, column, length }: Excerpt): Excerpt {

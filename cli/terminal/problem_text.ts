@@ -86,7 +86,8 @@ export function formatProblems(
   const rest = listsInfo || infos.length === 0
     ? []
     : [wrapped(infoLine(infos, options.infoHint), 0, options).join("\n")];
-  return [[heading, ...groups.slice(0, 1)].join("\n\n"), ...groups.slice(1), ...rest].join("\n\n");
+  const title = wrapped(heading, 0, options).join("\n");
+  return [[title, ...groups.slice(0, 1)].join("\n\n"), ...groups.slice(1), ...rest].join("\n\n");
 }
 
 /** Whether it is more than an info. */

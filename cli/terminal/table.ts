@@ -2,6 +2,7 @@
  * Tables that fit a terminal. In: columns, rows of cells and the width. Out: lines; where the width does not
  * suffice, flexible cells are cut in the middle, and then the least important columns are left out.
  */
+import { beginningOf, displayWidth, endOf } from "./display_width.ts";
 
 export interface Column {
   readonly title: string;
@@ -29,14 +30,14 @@ export function tableLines(
   paintTitle: (text: string) => string,
 ): string[] {
   const all = [spec.map(({ title }): Cell => ({ text: title, paint: paintTitle })), ...rows];
-  const wanted = spec.map((_, i) => Math.max(...all.map((row) => lengthOf(row[i].text))));
+  const wanted = spec.map((_, i) => Math.max(...all.map((row) => displayWidth(row[i].text))));
   const widths = fit(spec, wanted, columns);
   const last = widths.findLastIndex((width) => width > 0);
   return all.map((row) =>
     row.flatMap(({ text, paint = (text) => text }, i) => {
       if (widths[i] === 0) return [];
       const shown = cut(text, widths[i]);
-      const padding = i === last ? "" : " ".repeat(widths[i] - lengthOf(shown));
+      const padding = i === last ? "" : " ".repeat(widths[i] - displayWidth(shown));
       return [`${paint(shown)}${padding}`];
     }).join(GAP).trimEnd()
   );
@@ -75,17 +76,9 @@ function shrink(widths: number[], slack: number[], excess: number): number[] {
 
 /** In the middle: names differ at both ends. */
 export function cut(text: string, width: number): string {
-  const characters = [...text];
-  if (characters.length <= width) return text;
+  if (displayWidth(text) <= width) return text;
   const head = Math.ceil((width - 1) / 2);
-  const tail = width - 1 - head;
-  return characters.slice(0, head).join("") + ELLIPSIS +
-    (tail === 0 ? "" : characters.slice(-tail).join(""));
-}
-
-/** Characters; a wide one counts once. */
-function lengthOf(text: string): number {
-  return [...text].length;
+  return beginningOf(text, head) + ELLIPSIS + endOf(text, width - 1 - head);
 }
 
 function sum(numbers: readonly number[]): number {

@@ -50,5 +50,5 @@ Deno.test("a text is cut in the middle, by characters", () => {
   assert.equal(cut("abcdef", 6), "abcdef");
   assert.equal(cut("abcdef", 4), "ab…f");
   assert.equal(cut("abcdef", 1), "…");
-  assert.equal(cut("😀😀😀😀", 3), "😀…😀");
+  assert.equal(cut("éééé", 3), "é…é");
 });

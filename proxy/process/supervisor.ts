@@ -106,8 +106,7 @@ class Supervisor {
     const sources = this.#sources;
     const log = this.#log;
     const loaded = await sources.load();
-    // What is wrong with it has been logged.
-    if (!loaded.ok && !loaded.waits) return await this.#fail("the configuration is rejected");
+    if (!loaded.ok && !loaded.waits) return await this.#fail(null);
     const admin = this.#startAdmin();
     if (typeof admin === "string") return await this.#fail(admin);
     this.#admin = admin;
@@ -272,9 +271,9 @@ class Supervisor {
     post({ kind: "exit", code: failed ? 1 : code });
   }
 
-  /** Ends a start that cannot succeed. */
-  async #fail(message: string): Promise<void> {
-    this.#log.error("Cannot start", { reason: message });
+  /** Ends a start that cannot succeed. @param message Null where the log says it, with the remedy. */
+  async #fail(message: string | null): Promise<void> {
+    if (message !== null) this.#log.error("Cannot start", { reason: message });
     await standardOutput().flush();
     post({ kind: "exit", code: 1 });
   }

@@ -172,8 +172,12 @@ Deno.test("exit codes: 2 for an invalid command line, 1 for a failed start", asy
         [["--help"], 0, /--config FILE/],
         [["--nonsense"], 2, /--nonsense/],
         [[], 2, /--config/],
-        [[`--config=${folder}/none.json`], 1, /it does not exist[^]*Cannot start/],
-        [[`--config=${bad}`], 1, /bad\.json[^]*Cannot start/],
+        [
+          [`--config=${folder}/none.json`],
+          1,
+          /^[^\n]*Configuration rejected[^\n]*it does not exist[^\n]*"remedy":[^\n]*\n$/,
+        ],
+        [[`--config=${bad}`], 1, /^[^\n]*Configuration rejected[^\n]*bad\.json[^\n]*\n$/],
         [[`--config=${good}`, `--admin=${port}`], 1, /Cannot listen on .* \(--admin\)/],
         [[`--config=${good}`, `--listen-http=${port}`, "--workers=1"], 1, /\(--listen-http\)/],
         [

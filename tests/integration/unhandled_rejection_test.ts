@@ -68,5 +68,5 @@ Deno.test("a start that cannot succeed still exits", async () => {
   const files = ["--config=/nonexistent/proxy.json", "--admin=127.0.0.1:0"];
   const [code, said] = await stray(files, ["Not ready"]);
   assert.equal(code, 1, said);
-  assert.match(said, /Cannot start/);
+  assert.match(said, /it does not exist/);
 });
