@@ -15,6 +15,7 @@ import {
 import { startAdmin } from "../shared/admin/server.ts";
 import { Lifecycle } from "../shared/lifecycle.ts";
 import { createLogger, standardOutput } from "../shared/log.ts";
+import { CLOSED_PIPE } from "../cli/terminal/output.ts";
 import type { ProblemTextOptions } from "../cli/terminal/problem_text.ts";
 import { styleOf, takesColours } from "../cli/terminal/style.ts";
 import type { Display } from "./display/display.ts";
@@ -41,6 +42,8 @@ const SAME_SIGNAL = 500;
 
 let firstSignal: number | null = null;
 
+let exitCode = 0;
+
 // After the name of the command, where `pingress dev` runs this.
 const parsed = parseDevOptions(import.meta.main ? Deno.args : Deno.args.slice(1));
 if (parsed.kind !== "ok") {
@@ -60,7 +63,10 @@ if (refusal !== null) fail(refusal);
 
 const output = standardOutput();
 // Nobody reads it any more, as after `| head`.
-output.closed.then(stop);
+output.closed.then(() => {
+  exitCode = CLOSED_PIPE;
+  return stop();
+});
 const display: Display = options.format === "json"
   ? eventDisplay(output)
   : textDisplay({ output, plan: options.plan, problemOptions });
@@ -135,7 +141,7 @@ await watch.run(async (noticedAt) => {
 });
 
 async function stop(): Promise<void> {
-  if (lifecycle.state === "starting") Deno.exit(0);
+  if (lifecycle.state === "starting") Deno.exit(exitCode);
   firstSignal ??= performance.now();
   if (!lifecycle.enter("draining")) {
     if (performance.now() - firstSignal > SAME_SIGNAL) Deno.exit(1);
@@ -147,7 +153,7 @@ async function stop(): Promise<void> {
   lifecycle.enter("stopped");
   display.stopped();
   await standardOutput().flush();
-  Deno.exit(0);
+  Deno.exit(exitCode);
 }
 
 async function listen<T>(

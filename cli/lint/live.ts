@@ -7,6 +7,7 @@ import type { LocatedObject } from "./cluster_findings.ts";
 import { type ClusterReading, readCluster } from "./cluster_reader.ts";
 import { leftOutOfCluster } from "./left_out.ts";
 import type { LintInput } from "./lint_input.ts";
+import type { Progress } from "../terminal/progress.ts";
 
 export interface LiveOptions {
   /** Null where the environment says. */
@@ -25,12 +26,16 @@ export type LiveReading =
   /** One sentence, with what helps. */
   | { readonly ok: false; readonly message: string };
 
-/** @param environment Of the process, which main alone reads. */
+/**
+ * @param environment Of the process, which main alone reads.
+ * @param progress Paused while a credential plugin asks the user.
+ */
 export async function readLive(
   options: LiveOptions,
   environment: (name: string) => string | undefined,
+  progress: Progress,
 ): Promise<LiveReading> {
-  const opened = await openCluster(options, environment);
+  const opened = await openCluster(options, environment, progress);
   if (!opened.ok) return opened;
   const { cluster } = opened;
   try {

@@ -26,8 +26,10 @@ import {
   type LintedCluster,
   parseLintCommand,
 } from "./options.ts";
-import type { Surface } from "../terminal/problem_text.ts";
-import { styleOf, takesColours } from "../terminal/style.ts";
+import { EXIT } from "../command.ts";
+import { refusedOptions } from "../refused_options.ts";
+import type { Progress } from "../terminal/progress.ts";
+import { processTerminal, type Terminal } from "../terminal/terminal.ts";
 import { sarifOutput } from "./output/sarif_output.ts";
 import { type LintTerminal, textOutput } from "./output/text_output.ts";
 
@@ -42,29 +44,31 @@ export const OUTPUTS: Readonly<
   github: githubOutput,
 };
 
-/** Prints to standard output and error; returns the exit code. */
+/** Returns the exit code. */
 export async function main(
   args: readonly string[],
   program: Program = LINT_PROGRAM,
-  surface: Surface = ownSurface(),
+  terminal: Terminal = processTerminal((name) => Deno.env.get(name)),
 ): Promise<number> {
   const parsed = parseLintCommand(args, program);
-  const refuse = (text: string) => refuseInput(text, program);
-  if (parsed.kind !== "ok") {
-    (parsed.kind === "help" ? console.log : console.error)(parsed.text);
-    return parsed.kind === "help" ? 0 : 2;
-  }
+  const refuse = (text: string) => refuseInput(text, program, terminal);
+  if (parsed.kind !== "ok") return refusedOptions(parsed, terminal);
   const { cluster, format, failOn, lint: options } = parsed.command;
+  const progress = terminal.progress(
+    cluster === null ? "Reading the manifests" : "Reading the cluster",
+  );
   const read = cluster === null
     ? await readFolder(parsed.command)
-    : await readCluster(parsed.command, cluster);
-  if (!read.ok) return refuse(read.message);
+    : await readCluster(parsed.command, cluster, progress);
+  if (!read.ok) {
+    progress.end();
+    return refuse(read.message);
+  }
+  progress.step("Comparing");
   const result = lint(read.input, read.configMap, options, Date.now);
-  // console.log would add a line break of its own.
-  const text = OUTPUTS[format](result, { ...surface, excerptAt: read.input.excerptAt });
-  await new Response(text).body!.pipeTo(Deno.stdout.writable, {
-    preventClose: true,
-  });
+  progress.end();
+  const { columns, style } = terminal;
+  terminal.write(OUTPUTS[format](result, { columns, style, excerptAt: read.input.excerptAt }));
   const found = result.ingresses.length + result.notChecked.length + result.unreadable.length;
   if (found === 0 && !hasGatewayApi(read.input)) {
     return refuse(
@@ -77,14 +81,6 @@ export async function main(
     );
   }
   return exitCode(result, failOn);
-}
-
-function ownSurface(): Surface {
-  const isTerminal = Deno.stdout.isTerminal();
-  return {
-    columns: isTerminal ? Deno.consoleSize().columns : Infinity,
-    style: styleOf(takesColours(isTerminal, (name) => Deno.env.get(name))),
-  };
 }
 
 function hasGatewayApi({ resources, problems }: LintInput): boolean {
@@ -109,14 +105,19 @@ async function readFolder({ paths, configmap }: LintCommand): Promise<LiveReadin
 async function readCluster(
   { configmap, lint: { watchNamespaces } }: LintCommand,
   { context, kubeconfig, timeout }: LintedCluster,
+  progress: Progress,
 ): Promise<LiveReading> {
   // Loaded here alone: a folder needs nothing of a cluster's client.
   const { readLive } = await import("./live.ts");
-  return await readLive({
-    ...{ context, kubeconfig, timeout },
-    namespaces: watchNamespaces,
-    configMap: configmap,
-  }, (name) => Deno.env.get(name));
+  return await readLive(
+    {
+      ...{ context, kubeconfig, timeout },
+      namespaces: watchNamespaces,
+      configMap: configmap,
+    },
+    (name) => Deno.env.get(name),
+    progress,
+  );
 }
 
 /** A result that is not complete never passes. */
@@ -152,9 +153,9 @@ async function readConfigMap(
     : `--configmap: ${named} has ${maps.length} ConfigMaps; name a file that has one`;
 }
 
-function refuseInput(text: string, program: Program): number {
-  console.error(`${printable(text)}\n${program.name} --help lists the options`);
-  return 2;
+function refuseInput(text: string, program: Program, terminal: Terminal): number {
+  terminal.error(`${printable(text)}\n${program.name} --help lists the options`);
+  return EXIT.unusable;
 }
 
 if (import.meta.main) Deno.exit(await main(Deno.args));
