@@ -65,7 +65,7 @@ Deno.test("an unknown command gets the nearest one", async () => {
 Deno.test("an unknown flag gets the nearest one, or the commands that have it", async () => {
   for (
     const [args, pattern] of [
-      [["version", "--ouptut", "json"], /"--ouptut" is no flag; did you mean --output\?/],
+      [["version", "--ouptut", "json"], /"--ouptut" is an unknown flag; did you mean --output\?/],
       [
         ["version", "--listen-http", ":80"],
         /"--listen-http" is no flag of pingress version; it is a flag of pingress dev\n/,
@@ -74,7 +74,7 @@ Deno.test("an unknown flag gets the nearest one, or the commands that have it", 
         ["lint", "examples", "--map", "a/b=c:1"],
         /"--map" is no flag of pingress lint; it is a flag of pingress dev/,
       ],
-      [["version", "--xyzzy-plugh"], /"--xyzzy-plugh" is no flag\n/],
+      [["version", "--xyzzy-plugh"], /"--xyzzy-plugh" is an unknown flag\n/],
       [["version", "now"], /"now" is an unexpected argument/],
       [["version", "-o", "yaml"], /--output got "yaml"; it takes one of text, json/],
     ] as const

@@ -170,6 +170,16 @@ export const SLASH_OPTIONS = defineOptions({
   },
 });
 
+/** Where a command has arguments without a flag for the same. */
+export const FILE_OPTION = defineOptions({
+  file: {
+    type: "string",
+    value: "DIR",
+    repeatable: true,
+    help: "The same as DIR without a flag; -f for short.",
+  },
+});
+
 export const DEV_OPTIONS = defineOptions({
   listenHttp: {
     type: "address",
@@ -234,6 +244,7 @@ export const DEV_OPTIONS = defineOptions({
     reason: "the table and the problems are always printed",
     help: "Lowest level of the proxy's log entries that are written.",
   },
+  ...FILE_OPTION,
 });
 
 export interface DevOptions {
@@ -262,13 +273,14 @@ export function parseDevOptions(args: readonly string[]): Parsed<DevOptions> {
   const parsed = parseOptions(DEV_PROGRAM, DEV_OPTIONS, withLongNames(args));
   if (parsed.kind !== "ok") return parsed;
   const { options, positionals } = parsed;
+  const paths = [...positionals, ...options.file];
   const plan = toPlanOptions(options);
   const clash = clashIn(plan);
   if (clash !== null) return { kind: "error", text: clash };
   return {
     kind: "ok",
     options: {
-      paths: positionals.length === 0 ? [DEFAULT_FOLDER] : positionals,
+      paths: paths.length === 0 ? [DEFAULT_FOLDER] : paths,
       listenHttp: options.listenHttp,
       listenHttps: options.listenHttps,
       sslRedirect: options.sslRedirect,

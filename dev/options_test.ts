@@ -38,7 +38,13 @@ Deno.test("flags that affect the configuration are the same in both programs", (
 Deno.test("an invalid value is reported with the allowed ones", () => {
   for (
     const [args, expected] of [
-      [["--map", "web=3000"], /NAMESPACE\/SERVICE=HOST:PORT/],
+      [
+        ["--map", "web=3000"],
+        /NAMESPACE\/SERVICE=HOST:PORT, such as default\/web=127\.0\.0\.1:3000/,
+      ],
+      [["--map", "a/b=3000"], /and a port, such as a\/b=127\.0\.0\.1:3000/],
+      [["--listen-http", "8081"], /write 127\.0\.0\.1:8081 for this machine, :8081 for all/],
+      [["--bogus"], /^"--bogus" is an unknown flag\n.* --help lists the flags$/],
       [["--default-backend", "web:80"], /default\/web:80/],
       [["--default-backend", "default/web:99999"], /default\/web:80/],
       [["--ingress-class", "Not A Name"], /IngressClass/],

@@ -45,9 +45,20 @@ export function parseTarget(text: string): Target | null {
 /** The mapping, or what is wrong with the text. */
 export function parseServiceMapping(text: string): ServiceMapping | string {
   const match = /^([^/:=]+)\/([^/:=]+)(?::([^/:=]+))?=(.+)$/.exec(text);
-  if (match === null) return "of the form NAMESPACE/SERVICE=HOST:PORT";
+  if (match === null) {
+    const [, service, host, port] = /^([^/:=]+)=(?:([^=]*):)?(\d{1,5})$/.exec(text) ?? [];
+    const meant = service === undefined
+      ? ""
+      : `, such as default/${service}=${host || "127.0.0.1"}:${port}`;
+    return `of the form NAMESPACE/SERVICE=HOST:PORT${meant}`;
+  }
   const target = parseTarget(match[4]);
-  if (target === null) return "a mapping to an IP address (or localhost) and a port";
+  if (target === null) {
+    const meant = /^\d{1,5}$/.test(match[4])
+      ? `, such as ${text.slice(0, -match[4].length)}127.0.0.1:${match[4]}`
+      : "";
+    return `a mapping to an IP address (or localhost) and a port${meant}`;
+  }
   return { namespace: match[1], name: match[2], port: match[3] ?? null, target, text };
 }
 

@@ -218,7 +218,7 @@ export function parseOptions<const S extends OptionSpecs>(
   // After an unknown flag, its value looks like one argument too many.
   if (!unknown) errors.push(...wrongPositionals(program, positionals));
   if (errors.length > 0) {
-    errors.push(`${program.name} --help says what there is`);
+    errors.push(`${program.name} --help lists the flags`);
     return { kind: "error", text: errors.join("\n") };
   }
   const options = Object.fromEntries(
@@ -426,7 +426,10 @@ function wrongValue(flag: string, spec: OptionSpec, got: string | undefined): st
   const hint = got !== undefined && /^-./.test(got) && spec.type !== "boolean"
     ? ` (write --${flag}=${got} if you mean it)`
     : "";
-  return `--${flag} got ${value}${hint}; it takes ${takes(spec)}`;
+  const port = spec.type === "address" && got !== undefined && /^\d{1,5}$/.test(got)
+    ? ` (write 127.0.0.1:${got} for this machine, :${got} for all addresses)`
+    : "";
+  return `--${flag} got ${value}${hint}${port}; it takes ${takes(spec)}`;
 }
 
 function unknownFlag(
@@ -441,7 +444,7 @@ function unknownFlag(
     return `${quote(got)} is no flag of ${program.name}; it is a flag of ${others.join(", ")}`;
   }
   const near = nearestName(name, flags);
-  return `${quote(got)} is no flag${near === null ? "" : `; did you mean --${near}?`}`;
+  return `${quote(got)} is an unknown flag${near === null ? "" : `; did you mean --${near}?`}`;
 }
 
 function wrongPositionals(program: Program, got: readonly string[]): string[] {

@@ -73,7 +73,7 @@ export async function main(
   if (script === undefined || more.length > 0 || parsed.options.output === "json") {
     terminal.error(
       `${program.name} needs one of ${words.join(", ")}, or -o json without a shell\n` +
-        `${program.name} --help says what there is`,
+        `${program.name} --help lists the flags`,
     );
     return EXIT.unusable;
   }

@@ -52,7 +52,8 @@ export function shortHints(explanation: UrlExplanation): readonly string[] {
 
 /** On what may be the reason of an error; null where nothing is known to be wrong. */
 function errorHint({ answer, problems }: UrlExplanation): readonly [string] | null {
-  const errors = problems.filter(({ severity }) => severity === "error");
+  const of = (wanted: string) => problems.filter(({ severity }) => severity === wanted);
+  const errors = [...of("error"), ...of("warning")];
   if (answer.kind !== "error" || errors.length === 0) return null;
   const [{ reason, at, message }] = errors;
   const place = at === null ? "" : ` (${formatPosition(at)})`;

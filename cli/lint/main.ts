@@ -154,7 +154,7 @@ async function readConfigMap(
 }
 
 function refuseInput(text: string, program: Program, terminal: Terminal): number {
-  terminal.error(`${printable(text)}\n${program.name} --help lists the options`);
+  terminal.error(`${printable(text)}\n${program.name} --help lists the flags`);
   return EXIT.unusable;
 }
 

@@ -2,7 +2,7 @@
 import { acceptCheck, labelCheck, namesOf } from "../../controller/cli/option_values.ts";
 import { HOST_OWNERSHIPS, type HostOwnershipMode } from "../../controller/translate/translator.ts";
 import type { Backend } from "../../controller/cli/option_specs.ts";
-import { BACKEND_OPTION } from "../../dev/options.ts";
+import { BACKEND_OPTION, FILE_OPTION } from "../../dev/options.ts";
 import { isDnsName } from "../../controller/base/names.ts";
 import { defineOptions, parseOptions, type Program } from "../../shared/options.ts";
 import { CLUSTER_OPTIONS } from "../cluster/options.ts";
@@ -117,6 +117,7 @@ export const LINT_OPTIONS = defineOptions({
     reason: "as for the controller",
     help: "As for the controller: allows the annotation pingress.io/accept-unsupported.",
   },
+  ...FILE_OPTION,
 });
 
 export interface LintOptions {
@@ -162,15 +163,16 @@ export function parseLintCommand(
 ): ParsedCommand {
   const parsed = parseOptions(program, LINT_OPTIONS, withLongNames(args));
   if (parsed.kind !== "ok") return parsed;
-  const { options, positionals } = parsed;
-  const fault = faultOf(program, options, positionals);
+  const { options } = parsed;
+  const paths = [...parsed.positionals, ...options.file];
+  const fault = faultOf(program, options, paths);
   if (fault !== null) {
-    return { kind: "error", text: `${fault}\n${program.name} --help lists the options` };
+    return { kind: "error", text: `${fault}\n${program.name} --help lists the flags` };
   }
   return {
     kind: "ok",
     command: {
-      paths: positionals,
+      paths,
       format: options.output as Format,
       failOn: options.failOn.toUpperCase() as Verdict,
       cluster: options.context === undefined ? null : {

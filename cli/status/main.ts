@@ -27,7 +27,7 @@ export async function main(args: readonly string[], terminal: Terminal): Promise
     ? "--watch takes --output=text only"
     : null;
   if (complaint !== null) {
-    const text = `${complaint}\n${program.name} --help lists the options`;
+    const text = `${complaint}\n${program.name} --help lists the flags`;
     return refusedOptions({ kind: "error", text }, terminal);
   }
   const progress = terminal.progress("Reading the kubeconfig");

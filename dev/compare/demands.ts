@@ -2,6 +2,7 @@
  * What a route asks of clients before it forwards. In: filters. Out: its checks by kind; and which of them
  * another route does without. Pure.
  */
+import { NetworkSet } from "../../shared/net/network_set.ts";
 import type { FilterSpec } from "../../shared/snapshot/types.ts";
 
 /** A check that may reject a client. */
@@ -19,8 +20,6 @@ export interface Demands {
   readonly any: ReadonlySet<Demand>;
 }
 
-const EVERYBODY: ReadonlySet<string> = new Set(["0.0.0.0/0", "::/0"]);
-
 export function demandsOf(filters: readonly FilterSpec[]): Demands {
   const all = new Set<Demand>();
   let any = new Set<Demand>();
@@ -37,7 +36,7 @@ export function demandsOf(filters: readonly FilterSpec[]): Demands {
 function checksOf(
   { deny, allow, basic, external }: Extract<FilterSpec, { readonly kind: "access" }>,
 ): Demand[] {
-  const admitsAll = allow?.some((network) => EVERYBODY.has(network)) ?? true;
+  const admitsAll = allow === undefined || new NetworkSet(allow).admitsAll;
   return [
     ...(deny === undefined ? [] : ["deny-list"] as const),
     ...(admitsAll ? [] : ["allow-list"] as const),

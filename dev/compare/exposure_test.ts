@@ -126,6 +126,17 @@ const CASES: readonly Case[] = [
     opened: ["a.test Prefix /: allow-list, open"],
   },
   {
+    name: "a list whose networks admit everybody together",
+    before: [`a.test / web ${LIST}`],
+    after: ["a.test / web whitelist-source-range=10.0.0.0/8,0.0.0.0/1,128.0.0.0/1"],
+    opened: ["a.test Prefix /: allow-list, open"],
+  },
+  {
+    name: "a list that admits half of the addresses",
+    before: [`a.test / web ${LIST}`],
+    after: ["a.test / web whitelist-source-range=10.0.0.0/8,0.0.0.0/1"],
+  },
+  {
     name: "a list that is wider",
     before: [`a.test / web ${LIST}`],
     after: ["a.test / web whitelist-source-range=10.0.0.0/7"],

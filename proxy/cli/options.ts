@@ -201,7 +201,7 @@ function controllerOf(
   const given = Object.entries(flags).find(([, value]) => value !== undefined)![0];
   const wanted = lacks.map(([flag]) => `--${flag}`).join(" and ");
   return `--${given} needs ${wanted} too: a proxy trusts one authority for the controller's stream ` +
-    `and shows it a token\n${PROXY_PROGRAM.name} --help says what there is`;
+    `and shows it a token\n${PROXY_PROGRAM.name} --help lists the flags`;
 }
 
 /** Null for none. What is wrong as a text. */
@@ -217,7 +217,7 @@ function accessLogOf(
   if (!accessLog) return null;
   if (format === "nginx" && accessLogFields !== undefined) {
     return "--access-log-fields is for lines in JSON: remove it or --access-log-format=nginx\n" +
-      `${PROXY_PROGRAM.name} --help says what there is`;
+      `${PROXY_PROGRAM.name} --help lists the flags`;
   }
   const fields = accessLogFields === undefined ? ALL_FIELDS : parseFields(accessLogFields);
   if (typeof fields === "string") throw new TypeError(fields);
@@ -247,7 +247,7 @@ function clashIn(
   if (clash === undefined) return null;
   const [flag, { port }] = clash;
   return `--listen-range contains ${port}, the port of ${flag}: write another range or port\n` +
-    `${PROXY_PROGRAM.name} --help says what there is`;
+    `${PROXY_PROGRAM.name} --help lists the flags`;
 }
 
 function listenersOf(

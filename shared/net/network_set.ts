@@ -27,6 +27,11 @@ export class NetworkSet {
     this.#ipv6 = merged(ipv6);
   }
 
+  /** Whether every address of IPv4, or every one of IPv6, is in one of them. */
+  get admitsAll(): boolean {
+    return isWhole(this.#ipv4, 8) || isWhole(this.#ipv6, 32);
+  }
+
   /** False for what is no address. Zone indices (`fe80::1%eth0`) are ignored. */
   contains(address: string): boolean {
     // ipaddr.js accepts 10.1 and 0x7f000001 too.
@@ -91,6 +96,16 @@ function merged(ranges: readonly Range[]): readonly Range[] {
     else if (before[1] < range[1]) result[result.length - 1] = [before[0], range[1]];
   }
   return result;
+}
+
+/** @param digits Of an address of the family. */
+function isWhole(ranges: readonly Range[], digits: number): boolean {
+  let next = 0n;
+  for (const [first, last] of ranges) {
+    if (BigInt(`0x${first}`) !== next) return false;
+    next = BigInt(`0x${last}`) + 1n;
+  }
+  return next === 1n << BigInt(digits * 4);
 }
 
 function holds(ranges: readonly Range[], digits: string): boolean {
