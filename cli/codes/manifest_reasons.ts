@@ -64,6 +64,11 @@ const ROWS: readonly (readonly [reason: string, meaning: string, remedy: string]
     "Write a value of the type that the message names.",
   ],
   [
+    "ValueInvalid",
+    "a value is none that the field may have; kubectl apply rejects the object",
+    "Write a value that the message names.",
+  ],
+  [
     "ClassesDiffer",
     "spec.ingressClassName and the annotation kubernetes.io/ingress.class name different classes; the API server rejects the object",
     "Remove the annotation.",

@@ -1,9 +1,10 @@
 /**
  * What `kubectl apply` refuses by strict validation, and the controller would read past. In: an
  * object as it was written. Out: a problem for each unknown field, each value of another type than its
- * field has, and two classes that differ. The object is read as before.
+ * field has, two classes that differ, and values that a Service cannot have. The object is read as before.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#setting-the-field-validation-level
  */
+import { nearestName } from "../../shared/nearest_name.ts";
 import type { ObjectRef, Problem } from "../../shared/problem.ts";
 import { type FieldScope, fieldsOf, fieldSuggestion, typeOf } from "./field_suggestion.ts";
 import { GATEWAY_VERSIONS } from "./kinds.ts";
@@ -37,6 +38,7 @@ export function strictProblems(
   const problems: StrictProblem[] = [];
   checkFields({ type, path: "", value, outer: null }, object, problems);
   if (object.kind === "Ingress") checkClass(object, value, problems);
+  if (object.kind === "Service") checkService(object, value, problems);
   // Numbers and booleans have other forms than that of JavaScript.
   return problems.map((problem) => {
     const [, quoted] = /^Quote the value: (".*")$/.exec(problem.remedy) ?? [];
@@ -224,6 +226,48 @@ function checkClass(
     remedy: "Remove the annotation",
     severity: "error",
   });
+}
+
+/** https://kubernetes.io/docs/reference/kubernetes-api/service-resources/service-v1/ */
+const SERVICE_TYPES = ["ClusterIP", "NodePort", "LoadBalancer", "ExternalName"];
+const PROTOCOLS = ["TCP", "UDP", "SCTP"];
+const MAX_PORT = 65_535;
+
+/** The API server rejects these values; what is of another type is reported before. */
+function checkService(
+  object: ObjectRef,
+  value: Readonly<Record<string, unknown>>,
+  problems: StrictProblem[],
+): void {
+  const spec = isRecord(value.spec) ? value.spec : {};
+  const refuse = (field: string, message: string, remedy: string) => {
+    if (problems.length >= MAX_PROBLEMS) return;
+    problems.push({ object, field, reason: "ValueInvalid", message, remedy, severity: "error" });
+  };
+  const choose = (field: string, written: unknown, known: readonly string[]) => {
+    if (typeof written !== "string" || written === "" || known.includes(written)) return;
+    const meant = nearestName(written, known);
+    refuse(
+      field,
+      `${quote(written)} is none of ${known.join(", ")}, so kubectl apply refuses it`,
+      meant === null ? `Write one of ${known.join(", ")}` : `Write "${meant}"`,
+    );
+  };
+  choose("spec.type", spec.type, SERVICE_TYPES);
+  for (const [i, port] of (Array.isArray(spec.ports) ? spec.ports : []).entries()) {
+    if (!isRecord(port)) continue;
+    choose(`spec.ports[${i}].protocol`, port.protocol, PROTOCOLS);
+    for (const key of ["port", "targetPort"]) {
+      const written = port[key];
+      if (typeof written !== "number") continue;
+      if (Number.isInteger(written) && written >= 1 && written <= MAX_PORT) continue;
+      refuse(
+        `spec.ports[${i}].${key}`,
+        `${written} is no port, so kubectl apply refuses it`,
+        `Write a whole number from 1 to ${MAX_PORT}`,
+      );
+    }
+  }
 }
 
 function fieldPath(outer: string, key: string): string {

@@ -126,7 +126,7 @@ export const STRICT_MISTAKES: readonly StrictMistake[] = [
     INGRESS.slice(0, INGRESS.indexOf("spec:")) + "  spec: {}\n",
     [7, 3],
     "metadata.spec",
-    "Move it to spec",
+    "Move it to the top level: begin it in column 1, as kind",
   ),
   unknown("a name of nothing", `${INGRESS}  foo: 1\n`, [19, 3], "spec.foo", "Remove it"),
   unknown("an unknown field of null", `${INGRESS}  foo:\n`, [19, 3], "spec.foo", "Remove it"),

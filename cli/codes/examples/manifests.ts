@@ -49,6 +49,11 @@ export const MANIFEST_EXAMPLES: Readonly<Record<string, string>> = {
     "  ports:",
     '    - port: "80"',
   ].join("\n"),
+  ValueInvalid: [
+    "kind: Service",
+    "spec:",
+    "  type: ClusterIp   # ClusterIP",
+  ].join("\n"),
   ClassesDiffer: [
     "metadata:",
     "  annotations:",
