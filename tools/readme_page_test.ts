@@ -27,7 +27,11 @@ Deno.test("quickstart.json has tasks of deno.json, word for word", () => {
     assert.match(task.command, /^deno run .*--unstable-npm-lazy-caching /);
   }
   // With imports or a lock file of its own, Deno downloads packages before it runs a task.
-  assert.deepEqual([Object.keys(tasks), lock, others], [["dev", "explain", "lint"], false, {}]);
+  assert.deepEqual([Object.keys(tasks), lock, others], [
+    ["dev", "explain", "lint", "pingress"],
+    false,
+    {},
+  ]);
 });
 
 /** As `deno info --json` prints it. */
