@@ -37,6 +37,7 @@ import type { Snapshot } from "../../shared/snapshot/types.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { readList, readObject } from "../cluster/readings.ts";
 import type { Unread } from "../cluster/unread.ts";
+import { firstPage } from "../installation/certificate_reader.ts";
 import {
   CONTROLLER_NAME,
   NAME_LABEL,
@@ -172,30 +173,27 @@ async function readSnapshot(
   const labelSelector = `${NAME_LABEL}=${CONTROLLER_NAME}`;
   const pods = await readList<KubeObject>(cluster, PODS, { namespace, labelSelector });
   if (!pods.ok) return pods;
-  let failed: Published = {
+  const page = await firstPage(
+    pods.value.filter(isPodReady).map((pod) => readSnapshotPage(cluster, pod)),
+  );
+  if (page === null) {
+    return {
+      ok: false,
+      unread: {
+        message: `no pod of the controller is ready in namespace ${namespace}`,
+        remedy: "Run pingress check",
+      },
+    };
+  }
+  if (!page.ok) return page;
+  const value = readShownSnapshot(page.value);
+  return value !== null ? { ok: true, value } : {
     ok: false,
     unread: {
-      message: `no pod of the controller is ready in namespace ${namespace}`,
-      remedy: "Run pingress check",
+      message: "the configuration of the controller is of another version",
+      remedy: "Use the version of this program that the controller has",
     },
   };
-  // A pod may be ready and not respond; the next one has the same.
-  for (const pod of pods.value.filter(isPodReady)) {
-    const page = await readSnapshotPage(cluster, pod);
-    const value = page.ok ? readShownSnapshot(page.value) : null;
-    if (value !== null) return { ok: true, value };
-    failed = page.ok
-      ? {
-        ok: false,
-        unread: {
-          message:
-            `the configuration of pod ${namespace}/${pod.metadata.name} is of another version`,
-          remedy: "Use the version of this program that the controller has",
-        },
-      }
-      : page;
-  }
-  return failed;
 }
 
 type Published =

@@ -20,7 +20,7 @@ export function withMeant(problem: Problem, manifests: Manifests): Problem {
     case "NoMatchingParent":
       return withSection(problem, manifests);
     case "UnsupportedValue":
-      return withPathType(withHost(problem, manifests), manifests);
+      return withPath(withHost(problem, manifests), manifests);
     default:
       return problem;
   }
@@ -29,9 +29,13 @@ export function withMeant(problem: Problem, manifests: Manifests): Problem {
 /** Of the API; an Ingress has `Prefix` in place of the second. */
 const PATH_TYPES = ["Exact", "PathPrefix", "RegularExpression"];
 
-function withPathType(problem: Problem, manifests: Manifests): Problem {
-  if (!problem.field.endsWith(".path.type")) return problem;
-  const written = asText(manifests.valueAt(problem.object, problem.field));
+function withPath(problem: Problem, manifests: Manifests): Problem {
+  const { object, field, message } = problem;
+  const written = asText(manifests.valueAt(object, field));
+  if (field.endsWith(".path.value") && written !== null && message.includes("begin with a slash")) {
+    return { ...problem, remedy: write(`/${written}`) };
+  }
+  if (!field.endsWith(".path.type")) return problem;
   const meant = written === "Prefix" || written === "ImplementationSpecific"
     ? "PathPrefix"
     : nearestName(written ?? "", PATH_TYPES);
@@ -98,11 +102,13 @@ function listenersOf(
 
 /** Of a rule, a TLS entry, a listener, or one of the hostnames of a route. */
 function withHost(problem: Problem, manifests: Manifests): Problem {
-  const { object, field } = problem;
+  const { object, field, reason } = problem;
+  const isOfHosts = reason === "HostInvalid" || /\.hostnames?$/.test(field);
+  const listed = isOfHosts ? asList(manifests.valueAt(object, field)) ?? [] : [];
   const fields = [
-    field,
+    ...(isOfHosts ? [field] : []),
     `${field}.hostname`,
-    ...(asList(manifests.valueAt(object, field)) ?? []).map((_, i) => `${field}[${i}]`),
+    ...listed.map((_, i) => `${field}[${i}]`),
   ];
   for (const each of fields) {
     const written = manifests.valueAt(object, each);

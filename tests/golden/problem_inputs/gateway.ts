@@ -60,6 +60,11 @@ export const GATEWAY_API: readonly BrokenInput[] = [
     "    - backendRefs",
     "    - matches:\n        - path: { type: Prefix, value: /a }\n      backendRefs",
   ),
+  ofRoute(
+    "a path without a slash",
+    "    - backendRefs",
+    "    - matches:\n        - path: { type: PathPrefix, value: api/x }\n      backendRefs",
+  ),
   ofRoute("a hostname with a path", "[app.example.com]", "[app.example.com, b.test/x]"),
   ofRoute("a route without a Gateway", / {2}parentRefs:\n.*\n/, ""),
   ofRoute(
