@@ -678,7 +678,7 @@ for (const { name, facts, group, level, message, remedy } of ROWS) {
   });
 }
 
-Deno.test("what a replica does not answer the second time is as it was the first time", () => {
+Deno.test("a page that a replica does not answer the second time is as it was the first time", () => {
   const first = pages({ proxies: [connectedProxy("proxy-1", { isInSync: false })] });
   const hung = denied("get", "pods/portforward");
   const second = {

@@ -13,7 +13,7 @@ Deno.test("UTF-8 is read, with a byte order mark and without", () => {
   assert.deepEqual(decodeText(new Uint8Array()), { ok: true, text: "" });
 });
 
-Deno.test("what has bytes of zero is no text, and is not to be converted", () => {
+Deno.test("a file with bytes of zero is no text, and is not to be converted", () => {
   const elf = [0x7f, ...new TextEncoder().encode("ELF"), 2, 1, 1, 0, 0, 0, 0xe4];
   const decoded = decodeText(Uint8Array.from(elf));
   assert.ok(!decoded.ok);

@@ -55,7 +55,7 @@ const USERS: readonly (readonly [
 ];
 
 for (const [name, user, said] of USERS) {
-  Deno.test(`of a kubeconfig whose user has ${name} it is said what is wrong`, () => {
+  Deno.test(`a kubeconfig whose user has ${name} ${said === null ? "is taken" : "is refused with a remedy"}`, () => {
     const fault = credentialFault(CLUSTER, { name: "jane", ...user });
     if (said === null) assert.equal(fault, null);
     else assert.match(fault ?? "", said);
