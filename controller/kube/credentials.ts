@@ -52,7 +52,11 @@ export function loadCredentials(
 ): CredentialsReading {
   try {
     const config = readConfig(source);
-    const complaint = complaintAbout(config, program !== null);
+    const complaint = complaintAbout(config, program !== null) ??
+      // A pod's own files are mounted by its kubelet: what is wrong there is said by the first call.
+      (source.kind === "kubeconfig"
+        ? credentialFault(config.getCurrentCluster()!, config.getCurrentUser())
+        : null);
     if (complaint !== null) return { ok: false, message: `${nameOf(source)}: ${complaint}` };
     return { ok: true, credentials: new Credentials(source, config, program) };
   } catch (error) {
@@ -301,7 +305,7 @@ function complaintAbout(config: KubeConfig, hasProgram: boolean): string | null 
     return "its user needs a program (exec), and Pingress starts none; use a token or a " +
       "client certificate, for example of `kubectl create token`";
   }
-  return credentialFault(cluster, user);
+  return null;
 }
 
 /** A context, cluster or user that is named and is not there, and the remedy; null for none. */

@@ -43,7 +43,7 @@ const CASES: readonly (readonly [name: string, yaml: string, lines: readonly str
     [
       gateway("[{ name: tcp, port: 81, protocol: TCP }, { name: http, port: 80, protocol: HTTP }]"),
     ].join(""),
-    ["a.yaml:6  Gateway/default/web  spec.listeners[0]  UnsupportedProtocol"],
+    ["a.yaml:6  Gateway/default/web  spec.listeners[0].protocol  UnsupportedProtocol"],
   ],
   [
     "a Secret that is not there is one at its reference",
@@ -94,12 +94,12 @@ const CASES: readonly (readonly [name: string, yaml: string, lines: readonly str
     ["a.yaml:4  HTTPRoute/default/shop  spec.parentRefs[0]  ParentNotServed"],
   ],
   [
-    "a listener that is not there is one at the parent",
+    "a listener that is not there is one at its name",
     [
       gateway(HTTP),
       route(`{ parentRefs: [{ name: web, sectionName: gone }], rules: [{ ${TO_WEB} }] }`),
     ].join(""),
-    ["a.yaml:11  HTTPRoute/default/shop  spec.parentRefs[0]  NoMatchingParent"],
+    ["a.yaml:11  HTTPRoute/default/shop  spec.parentRefs[0].sectionName  NoMatchingParent"],
   ],
   [
     "a Service that is not there is one at the backend, whatever the number of parents",
