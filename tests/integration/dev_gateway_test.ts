@@ -186,7 +186,7 @@ ${service("web")}`,
         const line of [
           /\nHOST +PATH +BACKEND +TLS +GOES TO\na\.example\.com +Prefix \//,
           /\n {2}tcp +- +- +not served: UnsupportedProtocol\n/,
-          /\nGateway default\/web\n {2}error {2}UnsupportedProtocol {2}\S*gateway\.yaml:4:\d+ {2}spec\.listeners\[1\]\n(?: {4}.*\n){2} {4}protocol "TCP" is not supported\n {4}→ Write HTTP or HTTPS\n/,
+          /\nGateway default\/web\n {2}error {2}UnsupportedProtocol {2}\S*gateway\.yaml:4:\d+ {2}spec\.listeners\[1\]\.protocol\n(?: {4}.*\n){2} {4}protocol "TCP" is not supported\n {4}→ Write HTTP or HTTPS\n/,
           /\nHTTPRoute default\/a\n {2}error {2}BackendNotFound {2}\S*gateway\.yaml:9:\d+ {2}spec\.rules\[0\]\.backendRefs\[0\]\n/,
         ]
       ) await output.match(line);
