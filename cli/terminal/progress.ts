@@ -27,6 +27,9 @@ const FRAME = 120;
 const FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏";
 const ERASE = "\r\x1b[2K";
 
+/** Characters of `^C`. */
+const ECHO = 2;
+
 export class ProgressLine implements Progress {
   readonly #options: ProgressOptions;
   readonly #started = performance.now();
@@ -88,8 +91,8 @@ export class ProgressLine implements Progress {
       Deno.unrefTimer(this.#frames);
     }
     if (this.#isPaused) return;
-    // A line that wraps could not be erased as a whole.
+    // A line that wraps, be it for what the terminal echoes of Ctrl-C, could not be erased as a whole.
     const line = `${FRAMES[this.#frame++ % FRAMES.length]} ${this.#step}`;
-    write(`${ERASE}${line.slice(0, columns() - 1)}`);
+    write(`${ERASE}${line.slice(0, columns() - 1 - ECHO)}`);
   }
 }

@@ -60,7 +60,7 @@ Deno.test("on a terminal, progress is one line that fits, makes room for text, a
   const progress = terminal.progress("Reading the objects of the cluster");
   await until("progress is shown", () => stderr() !== "");
   const [, shown] = stderr().split("\r\x1b[2K");
-  assert.match(shown, /^\S Reading the objec$/);
+  assert.match(shown, /^\S Reading the obj$/);
   const before = stderr().length;
   terminal.write("result\n");
   assert.equal(stderr().slice(before), "\r\x1b[2K");

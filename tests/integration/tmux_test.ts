@@ -66,10 +66,15 @@ for (const columns of WIDTHS) {
       await using terminal = await Tmux.start(command, { columns, rows: 10 });
       if (terminal === null) return;
       const shown = await terminal.until((screen) => /Connecting to/.test(screen));
-      assertScreen(`progress-${columns}`, SPINNER(PORT(shown)));
+      // A narrow terminal has no room for all of the port.
+      const hidden = PORT(shown).replace(/:\d+$/, (cut) => cut.replace(/\d/g, "P"));
+      assertScreen(`progress-${columns}`, SPINNER(hidden));
       await terminal.key("C-c");
-      const ended = await terminal.until((screen) => /\[exit 130\]$/.test(screen));
-      assert.match(ended, /^. Connecting to \S+\s*\^\s*C\[exit 130\]$/);
+      // The terminal breaks the line anywhere.
+      const joined = (screen: string) => screen.replace(/\s/g, "");
+      const ended = await terminal.until((screen) => joined(screen).endsWith("[exit130]"));
+      // A frame may be drawn over what the terminal echoes of Ctrl-C.
+      assert.match(joined(ended), /^.Connectingto[^^]+(?:\^C)?\[exit130\]$/);
       assert.ok(await terminal.hasCursor());
     });
   });
