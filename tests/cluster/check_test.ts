@@ -125,8 +125,16 @@ clusterTest(
       doesNotMatch(out, /\x1b/);
       const { out: table } = await scene.run(["status", "-n", app]);
       match(table, /^NAME +HOSTS +BACKENDS +CERT +PROBLEMS +ADDRESS\n/);
-      match(table, new RegExp(`\n${app}/web +web\\.example\\.com +1/1 +–`));
+      match(table, /\nweb +web\.example\.com +1\/1 +–/);
+      const { out: all } = await scene.run(["status", "-A"]);
+      match(all, new RegExp(`\n${app}/web +web\\.example\\.com +1/1 +–`));
       match(table, /\nproxy-1 +\S+ +yes +in sync +\d/);
+    });
+
+    await context.step("a namespace that does not exist is named", async () => {
+      const { code, out } = await scene.run(["status", "-n", `${app}x`]);
+      equal(code, 2);
+      equal(out.split("\n")[0], `There is no namespace ${app}x; did you mean ${app}?`);
     });
 
     await context.step("status --watch shows an Ingress that comes and one that goes", async () => {

@@ -115,8 +115,12 @@ clusterTest(
       /\nNot known: cannot list deployments\.apps in namespace pingress-system.*allow the verb list/,
     );
     doesNotMatch(out, /deno task dev|Secret/);
+    match(out, /\nRedirect: not known, as the certificate of the host is not\n/);
+    match(out, /\nCertificate: not known: cannot list pods in namespace pingress-system/);
     const short = await runPingress(["explain", url, "http://gone.example.com/", "--short", ...at]);
     equal(short.code, 1);
+    // Once for both URLs.
+    equal(short.err.match(/certificate not known: cannot list pods/g)?.length, 1, short.err);
     match(
       short.out,
       new RegExp(
