@@ -199,7 +199,7 @@ clusterTest("without the right to list Ingresses lint ends with one sentence", a
   const kubeconfig = await cluster.writeFile(cluster.kubeconfigFor(token));
   const { code, err, out } = await lint(["--context=test", `--kubeconfig=${kubeconfig}`]);
   deepEqual([code, out], [2, ""]);
-  match(err, /^cannot list ingresses\.networking\.k8s\.io: .*; allow the verb list on ingresses/);
+  match(err, /^cannot list ingresses\.networking\.k8s\.io: .*; allow the verb list on ingresses/m);
 });
 
 clusterTest("with --watch-namespace one namespace is linted alone", async (cluster) => {
@@ -228,7 +228,7 @@ clusterTest(
     equal(code, 2);
     match(
       err,
-      /^cannot list ingresses\S* .*the API server did not answer within 0\.5 s; check the server/,
+      /^cannot list ingresses\S* .*the API server did not answer within 0\.5 s; check the server/m,
     );
   },
 );

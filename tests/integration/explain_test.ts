@@ -194,7 +194,7 @@ Deno.test("- and /dev/stdin are not read, and explain, lint and diff say what to
       assert.equal(code, 2, `${args}: ${err}`);
       assert.match(
         err,
-        /^Standard input \(\S+\) is not read; write it to a file, and name that: helm/,
+        /^Standard input \(\S+\) is not read; write it to a file, and name that: helm/m,
       );
     }
   }
