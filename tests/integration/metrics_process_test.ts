@@ -1,13 +1,14 @@
 /** `/metrics` of a whole proxy: its workers, its limits, and those who scrape it badly. */
 import assert from "node:assert/strict";
 import type { Snapshot } from "../../shared/snapshot/types.ts";
-import { Backend, Peer, statusOf, until } from "../support/backend.ts";
+import { Backend, Peer, reply, signal, statusOf, until } from "../support/backend.ts";
 import { parseExposition } from "../support/exposition_parser.ts";
 import { snapshotOf as fleetSnapshot, startFleet } from "../support/fleet.ts";
 import { textOf } from "../support/observed_proxy.ts";
 import { ProxyProcess } from "../support/proxy_process.ts";
 import { statusAt } from "../support/request_load.ts";
 import { snapshotOf } from "../support/test_proxy.ts";
+import type { WireMessage } from "../support/wire_message.ts";
 import { SnapshotDiffer } from "../../proxy/config/diff.ts";
 import { TelemetryHub } from "../../proxy/telemetry/hub.ts";
 import { LineOutput } from "../../shared/log.ts";
@@ -105,6 +106,42 @@ Deno.test("scrapers that stop reading do not stop others, and are counted once t
   assert.equal(await aborted(), 0);
   for (const connection of deaf) connection.close();
   while (await aborted() !== deaf.length);
+});
+
+Deno.test("a proxy that drains can be scraped until its last request has ended, and none counts twice", async () => {
+  const held = Array.from({ length: 2 }, () => signal());
+  const arrived = Array.from({ length: 2 }, () => signal());
+  let index = 0;
+  await using backend = new Backend(async (peer) => {
+    const i = index++;
+    await peer.request();
+    arrived[i].resolve();
+    await held[i].promise;
+    await peer.send(reply("ok"));
+  });
+  await using proxy = await ProxyProcess.start({
+    snapshot: snapshotOf([backend.port]),
+    args: ["--allow-loopback-upstreams", "--workers=2"],
+  });
+  const counted = async () =>
+    [...await seriesOf(proxy)].filter(([key]) => key.startsWith("pingress_requests_total"))
+      .reduce((sum, [, count]) => sum + count, 0);
+  const clients = [await Peer.connect(proxy.httpPort), await Peer.connect(proxy.httpPort)];
+  const answers: Promise<WireMessage>[] = [];
+  for (const [i, client] of clients.entries()) {
+    answers.push(client.ask("GET / HTTP/1.1\r\nHost: a\r\n\r\n"));
+    await arrived[i].promise;
+  }
+  proxy.signal("SIGTERM");
+  while ((await proxy.admin("/readyz")).status !== 503);
+  assert.equal(await counted(), 0);
+  held[0].resolve();
+  while (await counted() === 0);
+  assert.equal(await counted(), 1);
+  held[1].resolve();
+  assert.equal(await proxy.ended, 0);
+  for (const answer of await Promise.all(answers)) assert.equal(statusOf(answer), 200);
+  for (const client of clients) client.close();
 });
 
 Deno.test("counters of 5,000 hosts never go down over reloads and replaced workers, scraped all the time", async () => {

@@ -136,6 +136,38 @@ Deno.test("spans that the collector rejects in part are counted", async () => {
   }
 });
 
+Deno.test("a clock that jumps during a request changes no span's length, nor the order of spans", async (t) => {
+  const HOUR = 3_600_000;
+  const clock = Date.now;
+  for (const [name, jump] of [["back", -HOUR], ["forward", HOUR]] as const) {
+    await t.step(name, async () => {
+      await using backend = new Backend(async (peer) => {
+        while (await peer.request() !== null) {
+          Date.now = () => clock() + jump;
+          await peer.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+        }
+      });
+      await using collector = await OtlpCollector.start();
+      using observed = new ObservedProxy([backend.port], { traces: { url: collector.url } });
+      using client = await Peer.connect(observed.port);
+      try {
+        assert.equal(statusOf(await client.ask(REQUEST)), 200);
+        await observed.spansSent();
+      } finally {
+        Date.now = clock;
+      }
+      const times = collector.spans.map(({ startTimeUnixNano, endTimeUnixNano }) =>
+        [startTimeUnixNano, endTimeUnixNano].map((text) => BigInt(text))
+      );
+      assert.equal(times.length, SPANS);
+      const [[start, end], [attemptStart, attemptEnd]] = times;
+      const moments = [start, attemptStart, attemptEnd, end];
+      assert.deepEqual(moments, moments.toSorted((a, b) => a < b ? -1 : a > b ? 1 : 0));
+      assert.ok(end - start < BigInt(HOUR) * 1_000_000n / 2n, `${end - start} ns`);
+    });
+  }
+});
+
 Deno.test("spans that wait for a slow collector are bounded, and the rest are counted", async () => {
   await using backend = new Backend();
   await using collector = await OtlpCollector.start(() => {});
