@@ -53,6 +53,32 @@ Deno.test("spans of a collector that is gone are counted as unavailable, and it 
   assert.match(log[0], /^warn: Spans cannot be exported: .*refused/i);
 });
 
+/** In the place of a response. */
+const NO_HTTP: Readonly<Record<string, string>> = {
+  "bytes of TLS": "\x15\x03\x01\x00\x02\x02\x46",
+  "half a head": "HTTP/1.1 200 OK\r\nContent-",
+  "a head without end": `HTTP/1.1 200 OK\r\nx: ${"x".repeat(1024 * 1024)}`,
+  "less than it says": "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}",
+  "nothing": "",
+};
+
+Deno.test("a collector that speaks no HTTP is given up", async (t) => {
+  for (const [name, response] of Object.entries(NO_HTTP)) {
+    await t.step(name, async () => {
+      await using collector = new Backend(async (peer) => {
+        await peer.request();
+        await peer.send(response);
+      });
+      const { exported, dropped, log } = await outcomeAt(
+        `http://127.0.0.1:${collector.port}/v1/traces`,
+      );
+      assert.deepEqual([exported, dropped], [0, { unavailable: SPANS }]);
+      assert.equal(log.length, 1, log.join("\n"));
+      assert.match(log[0], /^warn: Spans cannot be exported: /);
+    });
+  }
+});
+
 Deno.test("a collector that never responds is given up", async () => {
   const { dropped, log, requests } = await outcomeOf(() => {});
   assert.deepEqual([dropped, requests], [{ unavailable: SPANS }, 5]);
