@@ -1,7 +1,7 @@
 /**
- * Programs written in Go: published ones, whose sources come through Go modules, and our own in
- * `programs/`. In: which one. Out: the path of an executable, built once for each version, or why
- * there is none.
+ * Programs written in Go: published ones, whose sources come through Go modules, and our own, by
+ * default in `programs/`. In: which one. Out: the path of an executable, built once for each version,
+ * or why there is none.
  */
 import { createHash } from "node:crypto";
 import { join } from "node:path";
@@ -10,8 +10,8 @@ import { join } from "node:path";
 const MINOR = 26;
 const REMEDY = `install Go 1.${MINOR} or newer`;
 const PROGRAMS = join(import.meta.dirname!, "programs");
-/** How long a build may take, in ms: minutes, where all that it needs must be fetched. */
-const PATIENCE = 600_000;
+/** How long a build may take, in ms: the largest fetch and compile a thousand packages. */
+const PATIENCE = 1_800_000;
 
 /** A command of a published module at one version, so that its cases are the same everywhere. */
 export interface PublishedProgram {
@@ -44,6 +44,14 @@ export const ACTIONLINT: PublishedProgram = {
   module: "github.com/rhysd/actionlint/cmd/actionlint@v1.7.7",
 };
 
+/** A command of ours in another module than `programs/`. */
+export interface OwnProgram {
+  /** Of its folder. */
+  readonly name: string;
+  /** The folder of its module. */
+  readonly sources: string;
+}
+
 /** The executable, or why it is missing, with its remedy. */
 export type Found = { readonly path: string } | { readonly missing: string };
 
@@ -57,11 +65,11 @@ export async function findPublished({ name, module }: PublishedProgram): Promise
   });
 }
 
-/** Builds `programs/NAME` unless it has been built before as it is now. */
-export async function findOwn(name: string): Promise<Found> {
-  const target = join(cacheFolder(), `${name}@${await digestOf(name)}`);
+/** Builds a program of ours unless it has been built before as it is now. */
+export async function findOwn(name: string, sources = PROGRAMS): Promise<Found> {
+  const target = join(cacheFolder(), `${name}@${await digestOf(name, sources)}`);
   return await buildOnce(target, name, async (folder) => {
-    await go(["build", "-trimpath", "-o", join(folder, name), `./${name}`], {}, PROGRAMS);
+    await go(["build", "-trimpath", "-o", join(folder, name), `./${name}`], {}, sources);
   });
 }
 
@@ -71,16 +79,23 @@ export async function findOwn(name: string): Promise<Found> {
  */
 export async function findPrograms(
   test: string,
-  programs: readonly (PublishedProgram | string)[],
+  programs: readonly (PublishedProgram | OwnProgram | string)[],
 ): Promise<string[] | null> {
   const paths: string[] = [];
   // One after another: each build has both cores.
   for (const program of programs) {
-    const found = await (typeof program === "string" ? findOwn(program) : findPublished(program));
+    const found = await findProgram(program);
     if ("missing" in found) return skip(test, found.missing);
     paths.push(found.path);
   }
   return paths;
+}
+
+/** @param program A string is a program of `programs/`. */
+export function findProgram(program: PublishedProgram | OwnProgram | string): Promise<Found> {
+  if (typeof program === "string") return findOwn(program);
+  if ("sources" in program) return findOwn(program.name, program.sources);
+  return findPublished(program);
 }
 
 /** Says that `test` is skipped; in CI, where nothing is, throws. */
@@ -153,11 +168,11 @@ export async function go(
   return decoder.decode(stdout);
 }
 
-/** Of all that `programs/NAME` is built from. */
-async function digestOf(name: string): Promise<string> {
-  const files = [join(PROGRAMS, "go.mod"), join(PROGRAMS, "go.sum")];
+/** Of all that a program of ours is built from. */
+async function digestOf(name: string, sources: string): Promise<string> {
+  const files = [join(sources, "go.mod"), join(sources, "go.sum")];
   for (const folder of [name, "internal"]) {
-    for await (const path of sourcesIn(join(PROGRAMS, folder))) files.push(path);
+    for await (const path of sourcesIn(join(sources, folder))) files.push(path);
   }
   const hash = createHash("sha256");
   for (const file of files.sort()) hash.update(await Deno.readTextFile(file));
