@@ -5,8 +5,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { KubeObject } from "./api_client.ts";
 
-/** Where pods listen: the API server rejects endpoints of loopback. */
-const address = Deno.networkInterfaces().find(({ family, address }) =>
+/** Where pods listen: the API server rejects endpoints of loopback. Undefined where there is none. */
+export const podAddress = Deno.networkInterfaces().find(({ family, address }) =>
   family === "IPv4" && !address.startsWith("127.") && !address.startsWith("169.254.")
 )?.address;
 
@@ -14,7 +14,7 @@ export type PodState = "ready" | "terminating";
 
 /** False, and said, where this machine has no address that a pod may have. */
 export function hasPodAddress(test: string): boolean {
-  if (address !== undefined) return true;
+  if (podAddress !== undefined) return true;
   console.log(`skipped: ${test}: this machine has loopback addresses only`);
   return false;
 }
@@ -26,7 +26,7 @@ export class Pod {
 
   constructor(readonly name: string) {
     this.#server = Deno.serve(
-      { hostname: address, port: 0, onListen: () => {} },
+      { hostname: podAddress, port: 0, onListen: () => {} },
       async (request) => {
         this.served++;
         await request.text();
@@ -50,7 +50,7 @@ export class Pod {
       addressType: "IPv4",
       ports: [{ name: "http", port: this.#server.addr.port, protocol: "TCP" }],
       endpoints: [{
-        addresses: [address],
+        addresses: [podAddress],
         conditions: { ready: isReady, serving: true, terminating: !isReady },
       }],
     } as unknown as Partial<KubeObject>;
