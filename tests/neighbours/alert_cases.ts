@@ -308,6 +308,10 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
       ...SYSTEM,
       reason: "ClusterLimitExceeded",
     }],
+    ["an object is quarantined", problem("Quarantined"), "10m", {
+      ...SYSTEM,
+      reason: "Quarantined",
+    }],
     ["a path is invalid", problem("PathInvalid"), "10m"],
   ],
 };

@@ -2,6 +2,11 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { parse } from "yaml";
+import { CONTROLLER_OPTIONS } from "../../controller/cli/options.ts";
+import { CONTROLLER_METRICS } from "../../controller/metrics.ts";
+import { PROXY_OPTIONS } from "../../proxy/cli/options.ts";
+import { METRICS } from "../../proxy/telemetry/catalogue.ts";
+import { flagName } from "../../shared/options.ts";
 import { CHART } from "../chart/chart_files.ts";
 import { anchorsOf } from "../markdown.ts";
 import { alertFiles } from "./alert_files.ts";
@@ -37,6 +42,20 @@ Deno.test("every alert has its own name, and a runbook at the address that it sh
       assert.ok(anchors.has(anchor), anchor);
     }
   }
+});
+
+Deno.test("runbooks name metrics and flags that exist", () => {
+  const page = read(ALERTS_PAGE);
+  const metrics = Object.keys({ ...METRICS, ...CONTROLLER_METRICS });
+  // Colons are of recorded series.
+  const named = page.match(/(?<![\w:])pingress_\w+(?![\w:])/g)!
+    .map((name) => name.replace(/_(bucket|count|sum)$/, ""));
+  assert.deepEqual(named.filter((name) => !metrics.includes(name)), []);
+  // The one of Helm.
+  const flags = [...Object.keys({ ...PROXY_OPTIONS, ...CONTROLLER_OPTIONS }).map(flagName), "set"];
+  const written = Array.from(page.matchAll(/`--([a-z-]+)`/g), ([, flag]) => flag);
+  assert.ok(named.length > 30 && written.length > 3);
+  assert.deepEqual(written.filter((flag) => !flags.includes(flag)), []);
 });
 
 Deno.test("every threshold is that of an alert, and every name in a rule is that of a threshold", () => {

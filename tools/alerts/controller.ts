@@ -12,12 +12,13 @@ const NOT_PUBLISHED = reasons(
   "KeysTooLarge",
 );
 
-/** What keeps a part of the objects from proxies, by a bound. */
+/** What keeps a part of the objects from proxies: a bound, or a translation of them that fails. */
 const LEFT_OUT = reasons(
   "ClusterLimitExceeded",
   "NamespaceLimitExceeded",
   "ObjectTooLarge",
   "EndpointLimitExceeded",
+  "Quarantined",
 );
 
 const BY_REPLICA = ["namespace", "pod", "instance"] as const;
@@ -160,13 +161,14 @@ export const CONTROLLER_ALERTS: AlertGroup = {
       severity: "warning",
       hold: "5m",
       expression: `${problems(LEFT_OUT)} > 0`,
-      summary: "Routes are left out because of a limit",
+      summary: "Objects are left out of the configuration",
       description: "{{ $value }} objects are left out of the configuration, or in part: " +
         "{{ $labels.reason }}.",
       runbook: {
         meaning:
           "Objects exceed a [bound](tenants.md#bounds) of a namespace, of the cluster or of " +
-          "one object. What was published of them stays; what is new is left out.",
+          "one object, or their translation fails (`Quarantined`), which is a bug. What was published " +
+          "of them stays; what is new is left out.",
         impact: "New or changed Ingresses of these namespaces are not served as written. Others " +
           "are not concerned.",
         diagnosis: [
@@ -179,6 +181,7 @@ export const CONTROLLER_ALERTS: AlertGroup = {
           "Ask the owner of the namespace to delete routes, or to split large objects.",
           "Raise the bound of namespaces (`--max-namespace-routes` and others, [flags](flags.md)), " +
           "or for `ClusterLimitExceeded` the memory limit of the proxies.",
+          "Report `Quarantined` with the log of the controller, and change the object that it names.",
         ],
       },
     },
