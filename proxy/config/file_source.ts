@@ -101,6 +101,7 @@ export class FileSource {
   #last = "";
   /** Of the good snapshot's certificates, by hash. */
   #keys = NO_KEYS;
+  #isRefused = false;
   /** While what was last read is incomplete: since when, and whether that is an error by now. */
   #waiting: { readonly since: number; overdue: boolean } | null = null;
   #said: ConfigLog;
@@ -134,6 +135,11 @@ export class FileSource {
   /** Relative paths in the snapshot are relative to this folder. */
   get folder(): string {
     return dirname(this.#file);
+  }
+
+  /** Whether what was last read was rejected, or has been incomplete for too long. */
+  get isRefused(): boolean {
+    return this.#isRefused;
   }
 
   /** Resolves once a snapshot has been taken by `onSnapshot`. */
@@ -226,6 +232,7 @@ export class FileSource {
       this.#options.onSnapshot(this.#good);
       this.#first.resolve();
     } catch (error) {
+      this.#isRefused = true;
       this.#options.onRefused?.();
       this.#options.log.error("Cannot apply configuration", { file: this.#options.file, error });
     }
@@ -250,6 +257,7 @@ export class FileSource {
     }
     if (judgement.kind === "refused") {
       this.#waiting = null;
+      this.#isRefused = true;
       this.#said.refused(problems, this.#good !== null);
       this.#options.onRefused?.();
       this.#tellNone(problems.find(({ severity }) => severity === "error")!.message);
@@ -299,6 +307,7 @@ export class FileSource {
       this.#said.incomplete(lacks, this.#good !== null);
     } else if (!this.#waiting.overdue && now - this.#waiting.since >= patience) {
       this.#waiting.overdue = true;
+      this.#isRefused = true;
       this.#said.overdue(lacks, this.#good !== null);
       onRefused?.();
     }
@@ -311,6 +320,7 @@ export class FileSource {
 
   #accepted(): void {
     this.#waiting = null;
+    this.#isRefused = false;
     this.#said.accepted();
   }
 

@@ -137,6 +137,12 @@ export class SnapshotSources {
     };
   }
 
+  /** For metrics: whether what came last from a source was rejected, so that something older is active. */
+  get refused(): Readonly<Record<string, boolean>> {
+    const file = this.#files.isRefused;
+    return this.#stream === null ? { file } : { file, stream: this.#stream.state.refused !== null };
+  }
+
   /** For metrics; null without a controller. */
   get scraped(): ScrapedStream | null {
     return this.#stream?.figures.scraped ?? null;

@@ -89,6 +89,7 @@ class Supervisor {
       series: { by: options.metricsBy, limit: options.metricsLimit },
       output: standardOutput(),
       stream: () => this.#sources.scraped,
+      refused: () => this.#sources.refused,
     });
     const workers = options.workers || navigator.hardwareConcurrency;
     this.#plane = this.#startPlane(workers);

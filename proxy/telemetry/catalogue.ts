@@ -223,6 +223,12 @@ export const METRICS = {
     help: "Configurations read, including the first; the active snapshot stays if one is rejected.",
     labels: { result: "`applied` or `refused`" },
   },
+  pingress_snapshot_refused: {
+    type: "gauge",
+    help:
+      "1 while the newest configuration of a source is rejected, and an older one stays active; else 0.",
+    labels: { source: "`file`, or with `--controller` also `stream`" },
+  },
   pingress_snapshot_age_seconds: {
     type: "gauge",
     help: "Time since the active snapshot was applied.",

@@ -32,6 +32,8 @@ export interface TelemetryHubOptions {
   readonly output: LineOutput;
   /** What has happened on the controller's stream; null, or left out, where there is none. */
   readonly stream?: () => ScrapedStream | null;
+  /** Whether the newest configuration was rejected, by its source; left out, there are none. */
+  readonly refused?: () => Readonly<Record<string, boolean>>;
   /** Monotonic, in ms. */
   readonly now?: () => number;
 }
@@ -215,6 +217,7 @@ export class TelemetryHub {
       inForce: this.inForce,
       certificates: this.#certificates,
       loads: { applied: this.#applied, refused: this.#refused },
+      refused: this.#options.refused?.() ?? {},
       restarts: this.#restarts,
       stalls: this.#stalls,
       scrapesAborted: this.#scrapesAborted,

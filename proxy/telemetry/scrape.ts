@@ -63,6 +63,8 @@ export interface Scraped extends ScrapedSeries {
     readonly refused: number;
   };
   readonly loads: { readonly applied: number; readonly refused: number };
+  /** Whether the newest configuration was rejected, by its source. */
+  readonly refused: Readonly<Record<string, boolean>>;
   readonly restarts: number;
   readonly stalls: number;
   readonly scrapesAborted: number;
@@ -92,7 +94,7 @@ export function* scrape(scraped: Scraped, format: Format = "text"): Generator<st
 }
 
 function* processMetrics(
-  { about, loads, scrapesAborted }: Scraped,
+  { about, loads, refused, scrapesAborted }: Scraped,
   out: Exposition,
 ): Generator<string> {
   const limits = Object.entries(about.limits).filter(([, limit]) => limit !== 0);
@@ -105,7 +107,11 @@ function* processMetrics(
     out.metric("pingress_snapshot_loads_total", [
       [{ result: "applied" }, loads.applied],
       [{ result: "refused" }, loads.refused],
-    ]);
+    ]) +
+    out.metric(
+      "pingress_snapshot_refused",
+      Object.entries(refused).map(([source, is]) => [{ source }, Number(is)]),
+    );
 }
 
 function* workerMetrics(

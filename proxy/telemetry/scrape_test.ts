@@ -47,6 +47,7 @@ function scraped(block: Block): Scraped {
       refused: 0,
     },
     loads: { applied: 0, refused: 0 },
+    refused: { file: false, stream: true },
     restarts: 0,
     stalls: 0,
     scrapesAborted: 0,

@@ -215,3 +215,23 @@ Deno.test("counters of 5,000 hosts never go down over reloads and replaced worke
     await backend.shutdown();
   }
 });
+
+Deno.test("metrics say that a file is rejected until a good one comes, or the active one is back", async () => {
+  const snapshot = snapshotOf([]);
+  await using proxy = await ProxyProcess.start({ snapshot, args: ["--workers=1"] });
+  const refused = async () =>
+    (await seriesOf(proxy)).get('pingress_snapshot_refused{source="file"}');
+  const becomes = async (value: number) => {
+    while (await refused() !== value);
+  };
+  assert.equal(await refused(), 0);
+  assert.ok(!(await seriesOf(proxy)).has('pingress_snapshot_refused{source="stream"}'));
+  proxy.replaceText("{");
+  await becomes(1);
+  proxy.replace({ ...snapshot, routes: [] });
+  await becomes(0);
+  proxy.replaceText("{");
+  await becomes(1);
+  proxy.replace({ ...snapshot, routes: [] });
+  await becomes(0);
+});

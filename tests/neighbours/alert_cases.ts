@@ -199,17 +199,16 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
   PingressConfigurationRejected: [
     ["the controller reports it", problem("ConfigurationRejected"), "10m", SYSTEM],
     [
-      "a proxy refused its file",
+      "a proxy rejects its file",
       {
-        [`pingress_snapshot_loads_total{${AT},result="refused"}`]: "0x5 1x60",
+        [`pingress_snapshot_refused{${AT},source="file"}`]: "0x5 1x60",
       },
-      "12m",
-      { ...TARGET, result: "refused" },
+      "40m",
+      { ...TARGET, source: "file" },
     ],
     ["another problem", problem("PathInvalid"), "10m"],
-    ["files are applied", {
-      [`pingress_snapshot_loads_total{${AT},result="applied"}`]: "0+1x60",
-      [`pingress_snapshot_loads_total{${AT},result="refused"}`]: "0x60",
+    ["a proxy rejected its file for two minutes", {
+      [`pingress_snapshot_refused{${AT},source="file"}`]: "0x5 1 1 0x60",
     }, "12m"],
   ],
   PingressRoutesDropped: [

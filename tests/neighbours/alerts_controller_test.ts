@@ -82,7 +82,7 @@ clusterTest("a proxy that rejects what the stream brings fires alerts", async (c
   await alerts.silent();
   for (const name of ["a", "b"]) await scene.remove("Ingress", name);
   // Counted by the proxy, and then a problem that the controller reports.
-  await alerts.fires("PingressConfigurationRejected", { pod: "proxy-1", result: "refused" });
+  await alerts.fires("PingressConfigurationRejected", { pod: "proxy-1", source: "stream" });
   await alerts.fires("PingressConfigurationRejected", { namespace, pod: undefined }, LONG);
   // Connected, and behind.
   await alerts.fires("PingressConfigurationStale", { namespace, pod: "proxy-1" });

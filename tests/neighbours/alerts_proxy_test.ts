@@ -132,7 +132,7 @@ Deno.test("failed and slow backends, certificates, a rejected file and a killed 
     stop.abort();
   }
   proxy.replaceText("{");
-  await scene.fires("PingressConfigurationRejected", { ...TARGET, result: "refused" });
+  await scene.fires("PingressConfigurationRejected", { ...TARGET, source: "file" });
   proxy.signal("SIGKILL");
   await scene.fires("PingressNoReadyProxy", { severity: "critical" });
 });

@@ -225,17 +225,14 @@ export const PROXY_ALERTS: AlertGroup = {
             ["namespace"],
           )
         } > 0`,
-        `or ${
-          increase(series("pingress_snapshot_loads_total", { result: is("refused") }), "15m")
-        } > 0`,
+        `or ${series("pingress_snapshot_refused")} == 1`,
       ].join("\n"),
       summary: "A proxy rejects the configuration",
       description: "A proxy rejects the configuration of the controller, or of its file, and " +
         "serves the last good one.",
       runbook: {
         meaning: "A proxy received a configuration that it cannot or may not apply: it is older, " +
-          "invalid, empty, too large for its memory, or loses too many routes. With a file that " +
-          "stays invalid, the alert ends after 15 minutes though nothing has changed; see the log.",
+          "invalid, empty, too large for its memory, or loses too many routes.",
         impact:
           "Traffic is served with the last good configuration. No change reaches the proxy, " +
           "endpoints included.",
