@@ -1,6 +1,7 @@
 /**
  * Metrics of proxies as a real Prometheus sees them, while configurations change, workers are replaced and
- * a rollout replaces a proxy: no counter is reset but by a new process, and no rate is below zero.
+ * a rollout replaces a proxy: no counter is reset but by a new process, and no rate is below zero. And
+ * labels of any text.
  */
 import assert from "node:assert/strict";
 import { SnapshotDiffer } from "../../proxy/config/diff.ts";
@@ -10,7 +11,7 @@ import { eventually } from "../cluster/support/condition.ts";
 import { freePort } from "../peers/ports.ts";
 import { Backend } from "../support/backend.ts";
 import { snapshotOf as fleetSnapshot, startFleet } from "../support/fleet.ts";
-import { textOf } from "../support/observed_proxy.ts";
+import { ObservedProxy, textOf } from "../support/observed_proxy.ts";
 import { ProxyProcess } from "../support/proxy_process.ts";
 import { statusAt } from "../support/request_load.ts";
 import { snapshotOf } from "../support/test_proxy.ts";
@@ -50,6 +51,15 @@ async function negativesIn(prometheus: Prometheus): Promise<string[]> {
   return found;
 }
 
+/** `/metrics`, as the admin port serves it. */
+function metricsOf(hub: TelemetryHub): Deno.HttpServer<Deno.NetAddr> {
+  const headers = { "content-type": "text/plain; version=0.0.4; charset=utf-8" };
+  return Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    async () => new Response(await textOf(hub), { headers }),
+  );
+}
+
 async function requestsIn(prometheus: Prometheus): Promise<number> {
   const [sample] = await prometheus.query("sum(pingress_requests_total)");
   return sample?.value ?? 0;
@@ -64,11 +74,7 @@ Deno.test("Prometheus sees no counter reset while routes change and workers are 
   const output = new LineOutput({ write: (bytes) => Promise.resolve(bytes.length) });
   const hub = new TelemetryHub({ accessLog: null, output });
   const fleet = startFleet(2, { hub });
-  const admin = Deno.serve(
-    { hostname: "127.0.0.1", port: 0, onListen() {} },
-    async () =>
-      new Response(await textOf(hub), { headers: { "content-type": "text/plain; version=0.0.4" } }),
-  );
+  const admin = metricsOf(hub);
   try {
     const differ = new SnapshotDiffer();
     const apply = (epoch: string, count: number) => {
@@ -121,6 +127,37 @@ Deno.test("Prometheus sees no counter reset while routes change and workers are 
   } finally {
     fleet.close();
     await Promise.all([backend.shutdown(), admin.shutdown()]);
+  }
+});
+
+Deno.test("Prometheus reads labels of 253 characters, with quotes, newlines and what is no text", async () => {
+  const test = "odd labels";
+  await using backend = new Backend();
+  const long = `${"a".repeat(61)}.`.repeat(4) + "tests";
+  assert.equal(long.length, 253);
+  const routes = [
+    { id: long, host: long },
+    { id: 'a"b\\c\nd\r\u2028\u0000é{}=,', host: "quotes.test" },
+    { id: "\ud800", host: "surrogate.test" },
+  ];
+  using observed = new ObservedProxy([backend.port], { series: { by: "route" } });
+  const snapshot = snapshotOf([backend.port]);
+  const [route] = snapshot.routes;
+  observed.apply({ ...snapshot, routes: routes.map((each) => ({ ...route, ...each })) });
+  for (const { host } of routes) assert.equal(await statusAt(observed.port, { host }), 200);
+  const admin = metricsOf(observed.hub);
+  try {
+    await using prometheus = await Prometheus.start(test, {
+      targets: [{ job: "proxies", port: admin.addr.port }],
+    });
+    if (prometheus === null) return;
+    await prometheus.scraped(1);
+    const samples = await prometheus.query("pingress_requests_total > 0");
+    const shown = samples.map(({ labels: { host, route }, value }) => [host, route, value]);
+    const expected = routes.map(({ host, id }) => [host, id.toWellFormed(), 1]);
+    assert.deepEqual(shown.sort(), expected.sort());
+  } finally {
+    await admin.shutdown();
   }
 });
 
