@@ -94,7 +94,7 @@ const ROWS: readonly Row[] = [
     level: "warning",
     message:
       /you may not list ingresses\.networking\.k8s\.io: classes and Ingresses are not checked/,
-    remedy: /Allow list ingresses\.networking\.k8s\.io; overlays\/check/,
+    remedy: /^Apply overlays\/check, which has all of these rights/,
   },
   {
     name: "a right that the controller lacks",

@@ -15,7 +15,7 @@ export function checkUserRights({ rights, installation }: CheckFacts): readonly 
     return warning(
       "user-rights",
       `you may not ${rights}: ${without} ${isAre(without)} not checked`,
-      `Allow ${rights}; overlays/check has all of them`,
+      "Apply overlays/check, which has all of these rights, and bind its roles to the user",
     );
   });
 }
