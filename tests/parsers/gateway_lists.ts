@@ -302,6 +302,7 @@ export const GATEWAY_PARSERS: readonly Parser[] = [
       "controller/translate/gateway/objects/listener_set.ts listenerSetStatuses",
       "controller/translate/gateway/objects/gateway_class.ts readGatewayClasses",
       "controller/translate/gateway/container_ports.ts portKey",
+      "controller/translate/gateway/gateway_parts.ts mostParts",
       "controller/translate/gateway/gateway_parameters.ts configMapLookup",
       "controller/translate/gateway/gateway_parameters.ts new GatewayParameters",
       "controller/translate/gateway/gateway_parameters.ts parameterReferences",

@@ -136,20 +136,19 @@ export function gatewayRouteCharacters(
 export function publishedGatewayParts(published: Snapshot): ReadonlyMap<string, Parts> {
   const tallies = new Tallies();
   const sizesOf = settingsSizes(published);
-  const guarded = new Set<string>();
   for (const route of published.routes) {
     const { host, action, origin, filterSet, listeners = [] } = route;
     if (origin.kind !== HTTP_ROUTES.kind) continue;
     const tally = tallies.of(origin.namespace);
-    const upstreams = upstreamsOf(action);
     tally.routes++;
     // Bytes of hosts and paths of Ingresses stand for twice as many characters.
     tally.bytes += gatewayRouteCharacters(route) / 2;
-    tally.add({ hosts: [host], upstreams, settings: sizesOf([filterSet]) });
-    const key = `${origin.namespace} ${host}`;
-    if (guarded.has(key) || !listeners.some((id) => sharedSocketOf(id) !== null)) continue;
-    guarded.add(key);
-    tally.routes += GUARDS;
+    const isNew = tally.addHost(host);
+    if (isNew && listeners.some((id) => sharedSocketOf(id) !== null)) tally.routes += GUARDS;
+    tally.add({
+      upstreams: upstreamsOf(action),
+      ...(filterSet === undefined ? {} : { settings: sizesOf([filterSet]) }),
+    });
   }
   for (const [namespace, secrets] of publishedListenerSecrets(published)) {
     tallies.of(namespace).add({ secrets });
@@ -220,6 +219,12 @@ class Tally {
       this.#settings.add(id);
       this.bytes += bytes;
     }
+  }
+
+  /** Whether it is the first time. */
+  addHost(host: string): boolean {
+    const before = this.#hosts.size;
+    return this.#hosts.add(host).size > before;
   }
 
   /** Ids. */

@@ -10,7 +10,7 @@ import { keyOf } from "../../base/identity.ts";
 import { upstreamId } from "../model/backend_ref.ts";
 import type { HttpRouteModel } from "./objects/http_route.ts";
 import type { ListenerModel } from "./objects/listener.ts";
-import type { DemandingRoute, RouteDemands, RouteRefusal } from "./route_bounds.ts";
+import type { DemandingRoute, MeasuredDemand, RouteDemands, RouteRefusal } from "./route_bounds.ts";
 
 export interface GatewayDemand {
   readonly routes: readonly DemandingRoute[];
@@ -22,6 +22,22 @@ export interface GatewayDemand {
   /** What listeners show, by namespace of their Gateways. */
   readonly certificates: ReadonlyMap<string, readonly Certificate[]>;
   readonly bounds: NamespaceBounds;
+}
+
+/** No less than `gatewayParts` has, and at once: what several routes have counts for each of them. By namespace. */
+export function mostParts(
+  demands: ReadonlyMap<string, MeasuredDemand>,
+  certificates: GatewayDemand["certificates"],
+): ReadonlyMap<string, Parts> {
+  const namespaces = new Set([...demands.keys(), ...certificates.keys()]);
+  return new Map(Array.from(namespaces, (namespace): [string, Parts] => {
+    const { routes = 0, characters = 0, hosts = 0, backends = 0 } = demands.get(namespace) ?? {};
+    return [namespace, {
+      routes: routes + GUARDS * hosts,
+      ...{ bytes: characters / 2, hosts, upstreams: backends },
+      certificates: certificates.get(namespace)?.length ?? 0,
+    }];
+  }));
 }
 
 /** By namespace. */

@@ -32,7 +32,7 @@ import {
 } from "./route_bounds.ts";
 import { BackendTlsPolicies } from "./objects/backend_tls_policy.ts";
 import { CertificateRoom } from "./certificate_bounds.ts";
-import { gatewayParts } from "./gateway_parts.ts";
+import { gatewayParts, mostParts } from "./gateway_parts.ts";
 import {
   type ListenerCertificates,
   listenerCertificates,
@@ -141,7 +141,7 @@ export interface GatewayParts {
 export interface BoundedTranslation extends GatewayTranslation {
   /** What routes ask for, by namespace. */
   readonly demands: ReadonlyMap<string, RouteDemand>;
-  /** The same with certificates, within the bounds of each namespace. */
+  /** The same with certificates, or more: exact where it matters for the bound of the cluster. */
   readonly wanted: ReadonlyMap<string, Parts>;
   /** Whether a route or a listener is refused for a bound, so that it depends on what was published. */
   readonly isCrowded: boolean;
@@ -196,14 +196,17 @@ export function translateGatewayApi(
     }));
   });
   const shown = certificatesByNamespace(found);
-  const wanted = gatewayParts({
-    ...{ routes: demanding, refused: overNamespace, demands: readers.demands },
-    shared: new Set(
-      gateways.filter(({ address }) => address === "shared").flatMap(({ listeners }) => listeners),
-    ),
-    ...{ certificates: shown, bounds: context.bounds },
-  });
-  const full = context.room.fullFor(wanted);
+  let wanted = mostParts(demands, shown);
+  let full = context.room.fullFor(wanted);
+  if (full.namespaces.size > 0) {
+    const sharing = gateways.filter(({ address }) => address === "shared");
+    wanted = gatewayParts({
+      ...{ routes: demanding, refused: overNamespace, demands: readers.demands },
+      shared: new Set(sharing.flatMap(({ listeners }) => listeners)),
+      ...{ certificates: shown, bounds: context.bounds },
+    });
+    full = context.room.fullFor(wanted);
+  }
   const refused = new Map([
     ...routesOverCluster(demanding, full, published, readers.demands),
     ...overNamespace,

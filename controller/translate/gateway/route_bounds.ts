@@ -32,6 +32,10 @@ export interface RouteDemand {
 export interface MeasuredDemand extends RouteDemand {
   /** In the measure of `gatewayRouteCharacters`, and twice those of filters. */
   readonly characters: number;
+  /** Of several routes, each as often as one has it. */
+  readonly hosts: number;
+  /** The same. */
+  readonly backends: number;
 }
 
 export interface DemandingRoute {
@@ -80,15 +84,29 @@ export class RouteDemands {
       }
     }
     const ofSettings = sum(settings.values());
-    return { routes, bytes: bytes + ofSettings, characters: characters + 2 * ofSettings };
+    return {
+      ...{ routes, bytes: bytes + ofSettings, characters: characters + 2 * ofSettings },
+      hosts: hosts.size,
+      backends: sum(route.rules.map((rule) => rule.backends.length)),
+    };
   }
 
   /** By namespace. */
-  totals(routes: readonly DemandingRoute[]): ReadonlyMap<string, RouteDemand> {
-    const totals = new Map<string, RouteDemand>();
+  totals(routes: readonly DemandingRoute[]): ReadonlyMap<string, MeasuredDemand> {
+    const totals = new Map<string, MeasuredDemand>();
     for (const each of routes) {
       const { namespace } = each.route.identity.ref;
-      totals.set(namespace, plus(totals.get(namespace) ?? NOTHING, this.of(each)));
+      const demand = this.of(each);
+      const before = totals.get(namespace);
+      totals.set(
+        namespace,
+        before === undefined ? demand : {
+          ...plus(before, demand),
+          characters: before.characters + demand.characters,
+          hosts: before.hosts + demand.hosts,
+          backends: before.backends + demand.backends,
+        },
+      );
     }
     return totals;
   }
