@@ -8,6 +8,8 @@ import { ALERTS } from "../../tools/alerts/groups.ts";
 import { CHART } from "../../tools/chart/chart_files.ts";
 import { flagSamples } from "../../tools/chart/flag_samples.ts";
 import { CONTROLLER_FLAGS, PROXY_FLAGS } from "../../tools/chart/flag_values.ts";
+import { isGroup, valuesOf } from "../../tools/chart/value.ts";
+import { VALUES } from "../../tools/chart/values.ts";
 import type { KubeObject } from "../cluster/support/api_client.ts";
 import { kubectl } from "../cluster/support/kubectl.ts";
 import { findPrograms } from "../cluster/support/programs.ts";
@@ -304,6 +306,21 @@ for (
       "prometheusRule.thresholds.errorBudget=1",
       /at '\/prometheusRule\/thresholds\/errorBudget': maximum: got 1, want 0\.06/,
     ],
+    [
+      "prometheusRule.create=true,prometheusRule.alertLabels.severity=page",
+      /prometheusRule\.alertLabels\.severity: each alert has its own severity; use another label/,
+    ],
+    [
+      "podMonitor.create=true,serviceMonitor.create=true",
+      /podMonitor\.create and serviceMonitor\.create: set one of them, or everything is scraped twice/,
+    ],
+    ...["foo", "ftp://collector:4318", "http://", "http://user@collector:4318", "http://c:4318?a"]
+      .map((url) =>
+        [
+          `proxy.flags.otlpEndpoint=${url}`,
+          /at '\/proxy\/flags\/otlpEndpoint': '.+' does not match pattern/,
+        ] as const
+      ),
     ["controller.replicas=-1", /at '\/controller\/replicas': minimum: got -1, want 0/],
     [
       "image.registry=https://r.test/",
@@ -317,6 +334,53 @@ for (
     assert.deepEqual([code, stdout], [1, ""]);
     assert.match(stderr, sentence);
   });
+}
+
+helmTest("a value that is null is refused with a sentence where it is needed", async (helm) => {
+  const leaves = [...valuesOf(VALUES)].filter(([, { default: fallback }]) =>
+    fallback !== undefined
+  );
+  const groups = Object.entries(VALUES).filter(([, value]) => isGroup(value)).map(([key]) => key);
+  const paths = [...leaves.map(([path]) => path), ...groups, "controller.flags", "proxy.flags"];
+  assert.ok(paths.length > 60);
+  for (const path of paths) {
+    const { code, stdout, stderr } = await helm.tryTemplate({ args: ["--set", `${path}=null`] });
+    assert.deepEqual([code, stdout], [1, ""], path);
+    const keys = path.split(".");
+    const parent = keys.slice(0, -1).map((key) => `/${key}`).join("");
+    assert.ok(
+      stderr.includes(`at '${parent}': missing property '${keys.at(-1)}'`),
+      `${path}: ${stderr}`,
+    );
+  }
+});
+
+for (const namespace of [NAMESPACE, "edge-2"]) {
+  helmTest(
+    `in namespace ${namespace}, every binding refers to a role of the release`,
+    async (helm) => {
+      const { code, stdout, stderr } = await helm.tryTemplate({
+        namespace,
+        values: { gateway: { create: true }, nginxClass: { create: true } },
+      });
+      assert.equal(code, 0, stderr);
+      const objects = objectsOf(stdout);
+      const names = new Set(objects.map(keyOf));
+      const bindings = objects.filter(({ kind }) => /^(Cluster)?RoleBinding$/.test(kind));
+      assert.ok(bindings.some(({ metadata }) => metadata.name === "pingress-check"));
+      for (const binding of bindings) {
+        const { roleRef, subjects } = binding as unknown as {
+          roleRef: { kind: string; name: string };
+          subjects: { kind: string; name: string; namespace?: string }[];
+        };
+        const place = roleRef.kind === "Role" ? binding.metadata.namespace : "";
+        assert.ok(names.has(`${roleRef.kind} ${place} ${roleRef.name}`), keyOf(binding));
+        for (const { kind, name, namespace } of subjects.filter(({ kind }) => kind !== "Group")) {
+          assert.ok(names.has(`${kind} ${namespace} ${name}`), keyOf(binding));
+        }
+      }
+    },
+  );
 }
 
 helmTest(
@@ -505,24 +569,14 @@ helmTest("every file with alerts or a dashboard is an object", async (helm) => {
 });
 
 helmTest("nothing of the chart is a CustomResourceDefinition", async (helm) => {
-  const everything = await helm.template({
-    values: {
-      ...Object.fromEntries(
-        [
-          "gateway",
-          "admission",
-          "nginxClass",
-          "podMonitor",
-          "serviceMonitor",
-          "prometheusRule",
-          "dashboards",
-        ]
-          .map((key) => [key, { create: true }]),
-      ),
-    },
-    args: ["--include-crds"],
-  });
-  assert.deepEqual(everything.filter(({ kind }) => kind === "CustomResourceDefinition"), []);
+  for (const monitor of ["podMonitor", "serviceMonitor"]) {
+    const keys = ["gateway", "admission", "nginxClass", "prometheusRule", "dashboards", monitor];
+    const everything = await helm.template({
+      values: Object.fromEntries(keys.map((key) => [key, { create: true }])),
+      args: ["--include-crds"],
+    });
+    assert.deepEqual(everything.filter(({ kind }) => kind === "CustomResourceDefinition"), []);
+  }
 });
 
 helmTest("helm lint finds nothing, and helm package makes the chart", async (helm) => {

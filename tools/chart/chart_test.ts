@@ -170,6 +170,13 @@ const ACCEPTED: Readonly<Record<string, readonly string[]>> = {
   listenRange: ["10000-10255", "1-1", "20000-20511"],
   nodeSelector: ["a=b", "a=", "example.com/edge=true", "a=b,example.com/c_d.e=F-1"],
   serviceAnnotation: ["a=b", "example.com/a=", "a.b/c_d=x=y,z {}", "a=b\nc"],
+  otlpEndpoint: [
+    "http://otel-collector.observability.svc:4318",
+    "HTTPS://Collector.test/",
+    "http://192.0.2.1:4318/v1/traces",
+    "https://[2001:db8::1]:4318/otlp/v1/traces/",
+    "http://my_collector-1",
+  ],
   controller: ["https://pingress-controller.pingress-system.svc:9443"],
 };
 

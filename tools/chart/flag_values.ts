@@ -61,6 +61,8 @@ export const PATTERNS: Readonly<Record<string, string>> = {
   proxyPriorityClass: `^${NAME}$`,
   clusterDomain: `^${NAME}$`,
   controller: "^https://",
+  otlpEndpoint:
+    "^[Hh][Tt][Tt][Pp][Ss]?://(\\[[0-9a-fA-F:.]+\\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?(/[^?#\\s]*)?$",
 };
 
 /** Schemas of types, by which the whole has names. */

@@ -22,12 +22,18 @@ export function schemaText(tree: ValueTree): string {
   return `${JSON.stringify(schema, null, 2)}\n`;
 }
 
-/** A key that is not known is a mistake. */
+/**
+ * A key that is not known is a mistake, and so is one with a default that is missing: a user set it to
+ * null, which Helm leaves out, and templates would print nothing for it.
+ */
 function treeSchema(tree: ValueTree): JsonSchema {
-  const properties = Object.entries(tree).map(([key, value]) => [key, schemaOf(value)] as const);
+  const entries = Object.entries(tree);
+  const required = entries.filter(([, value]) => isGroup(value) || value.default !== undefined)
+    .map(([key]) => key);
   return {
     type: "object",
-    properties: Object.fromEntries(properties),
+    ...(required.length === 0 ? {} : { required }),
+    properties: Object.fromEntries(entries.map(([key, value]) => [key, schemaOf(value)])),
     additionalProperties: false,
   };
 }

@@ -160,9 +160,11 @@ function documentText(
   let text = index === 0 ? document.replace(/^(?:#.*\n|\n)+/, "") : document;
   if (!text.endsWith("\n")) text += "\n";
   for (const [part, by] of replace) text = text.replaceAll(part, by);
+  // An object of the namespace may share a name with one of the cluster: it keeps its own.
+  const isOwn = CLUSTER_KINDS.has(identityOf(document)[0]) ? "" : "(?<!^metadata:\\n)";
   for (const name of clusterNames) {
     text = text.replace(
-      new RegExp(`^( *(?:- )?(?:name|policyName): ${name})$`, "gm"),
+      new RegExp(`${isOwn}(?<!^ *kind: Role\\n)^( *(?:- )?(?:name|policyName): ${name})$`, "gm"),
       '$1{{ include "pingress.suffix" $$ }}',
     );
   }

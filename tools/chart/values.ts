@@ -228,7 +228,8 @@ export const VALUES: ValueTree = {
     },
   },
   podMonitor: {
-    help: "PodMonitors of the Prometheus operator, for controller and proxies.",
+    help:
+      "PodMonitors of the Prometheus operator, for controller and proxies. Excludes serviceMonitor.",
     values: {
       create: flag("Creates them.", false),
       labels: map("Labels by which Prometheus selects them."),
@@ -236,7 +237,9 @@ export const VALUES: ValueTree = {
     },
   },
   serviceMonitor: {
-    help: "ServiceMonitors of the Prometheus operator instead, with a headless Service for each.",
+    help:
+      "ServiceMonitors of the Prometheus operator instead of podMonitor, with a headless Service " +
+      "for each.",
     values: {
       create: flag("Creates them.", false),
       labels: map("Labels by which Prometheus selects them."),
@@ -250,7 +253,10 @@ export const VALUES: ValueTree = {
     values: {
       create: flag("Creates them.", false),
       labels: map("Labels by which Prometheus selects them."),
-      alertLabels: map("Further labels of each alert, by which Alertmanager routes them."),
+      alertLabels: map(
+        "Further labels of each alert, by which Alertmanager routes them. Not severity, which each " +
+          "alert has itself.",
+      ),
       disabled: list("Names of alerts that are left out.", {
         type: "array",
         items: { enum: ALERTS.map(({ name }) => name) },
