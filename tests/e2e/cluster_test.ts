@@ -149,7 +149,7 @@ async function fromZero(cluster: NodeCluster, step: Step): Promise<void> {
     assert.match(checked.out, /\n✔ 1 of 1 connected proxies are in sync\n/);
     assert.match(checked.out, /\n✔ Certificates: 1; .* Secret default\/sample, in \d+ days\n/);
     const { out } = await runPingress(["status", "-n", "default", kubeconfig]);
-    assert.match(out, new RegExp(`^default/sample-nginx +${HOST} +1/1 +\\d+d +– +`, "m"));
+    assert.match(out, new RegExp(`^sample-nginx +${HOST} +1/1 +\\d+d +– +`, "m"));
     assert.match(out, /^pingress-proxy-server-\w+ +node1 +yes +in sync +\d/m);
   });
 
