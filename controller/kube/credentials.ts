@@ -60,7 +60,12 @@ export function loadCredentials(
     if (complaint !== null) return { ok: false, message: `${nameOf(source)}: ${complaint}` };
     return { ok: true, credentials: new Credentials(source, config, program) };
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    // Its message names the file again.
+    const reason = error instanceof Deno.errors.NotFound
+      ? "there is no such file"
+      : error instanceof Error
+      ? error.message
+      : String(error);
     const remedy = source.kind === "kubeconfig"
       ? "set --kubeconfig to a kubeconfig that kubectl accepts"
       : "run in a pod with a service account, or give --kubeconfig FILE";

@@ -152,7 +152,7 @@ Deno.test("files of KUBECONFIG none of which is there are not found", () => {
   const reading = loadCredentials(source);
   assert.match(
     reading.ok ? "" : reading.message,
-    /kubeconfig \/none\/a.\/none\/b cannot be read: No such/,
+    /kubeconfig \/none\/a.\/none\/b cannot be read: there is no such file;/,
   );
 });
 
