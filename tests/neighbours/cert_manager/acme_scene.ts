@@ -3,7 +3,6 @@
  * processes in the place of the challenges' pods, and a controller whose stream the proxy follows. In:
  * what differs. Out: the scene, with an application `web`, and what clients of the proxy see.
  */
-import type { KubeObject } from "../../cluster/support/api_client.ts";
 import { startCluster, type TestCluster } from "../../cluster/support/cluster.ts";
 import { eventually } from "../../cluster/support/condition.ts";
 import { ControllerScene, rule } from "../../cluster/support/controller_scene.ts";
@@ -14,7 +13,7 @@ import { findPrograms } from "../../peers/go_program.ts";
 import { statusAt } from "../../support/request_load.ts";
 import { TlsClient } from "../../support/tls_proxy.ts";
 import type { ProxyProcess } from "../../support/proxy_process.ts";
-import { ACME_SOLVER, CERT_MANAGER, CertManager } from "./cert_manager.ts";
+import { ACME_SOLVER, acmeIssuer, CERT_MANAGER, CertManager } from "./cert_manager.ts";
 import { PEBBLE, Pebble, PEBBLE_DNS } from "./pebble.ts";
 import { SolverPods } from "./solver_pods.ts";
 
@@ -105,7 +104,7 @@ export class AcmeScene implements AsyncDisposable {
     const certManager = stack.use(
       await CertManager.start(cluster, {
         program: certManagerProgram,
-        httpPort: proxy.httpPort,
+        proxy: `127.0.0.1:${proxy.httpPort}`,
         gateways,
       }),
     );
@@ -117,19 +116,8 @@ export class AcmeScene implements AsyncDisposable {
 
   /** An Issuer whose challenges are solved by this solver of `http01`. */
   async issuer(solver: object, namespace = this.scene.app): Promise<void> {
-    await this.cluster.apply({
-      apiVersion: "cert-manager.io/v1",
-      kind: "Issuer",
-      metadata: { name: ISSUER },
-      spec: {
-        acme: {
-          server: this.pebble.directory,
-          caBundle: btoa(this.cluster.caPem),
-          privateKeySecretRef: { name: "pebble-account" },
-          solvers: [{ http01: solver }],
-        },
-      },
-    } as Partial<KubeObject>, { namespace });
+    const server = { directory: this.pebble.directory, caPem: this.cluster.caPem };
+    await this.cluster.apply(acmeIssuer(ISSUER, server, solver), { namespace });
   }
 
   /** The Ingress of the application, over TLS. */

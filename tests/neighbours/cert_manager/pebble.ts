@@ -1,5 +1,5 @@
 /**
- * Pebble, a server of ACME for tests, and the DNS server that comes with it. In: the port of 127.0.0.1 at
+ * Pebble, a server of ACME for tests, and the DNS server that comes with it. In: the address and port at
  * which hosts are validated by HTTP-01. Out: the URL of its directory, and the root of what it issues.
  * Both are built once from their Go module.
  */
@@ -37,7 +37,9 @@ export interface PebbleOptions {
   readonly programs: readonly [pebble: string, dns: string];
   /** Signs the certificate of its own HTTPS. */
   readonly authority: CertificateAuthority;
-  /** On 127.0.0.1, which is the address of each name. */
+  /** Of each name, an IPv4 one; default: 127.0.0.1. */
+  readonly address?: string;
+  /** Of HTTP there. */
   readonly validationPort: number;
 }
 
@@ -55,7 +57,7 @@ export class Pebble {
   }
 
   static async start(options: PebbleOptions): Promise<Pebble> {
-    const { programs: [program, dns], authority, validationPort } = options;
+    const { programs: [program, dns], authority, address = "127.0.0.1", validationPort } = options;
     const folder = await Deno.makeTempDir({ prefix: "pebble-" });
     const guard = new ProcessGuard(folder);
     const file = async (name: string, text: string) => {
@@ -87,7 +89,7 @@ export class Pebble {
       ...["http01", "https01", "doh", "tlsalpn01", "defaultIPv6"].map((name) => `-${name}=`),
       `-dnsserver=127.0.0.1:${dnsPort}`,
       `-management=127.0.0.1:${freePort()}`,
-      "-defaultIPv4=127.0.0.1",
+      `-defaultIPv4=${address}`,
     ]);
     const server = new GuardedProcess(guard, join(folder, "pebble.log"));
     await server.start("env", [

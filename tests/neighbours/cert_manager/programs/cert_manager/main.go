@@ -86,7 +86,7 @@ func options(kubeconfig string, gatewayAPI bool) controller.ContextOptions {
 		KubernetesAPIBurst: 50,
 		IssuerOptions:      controller.IssuerOptions{ClusterResourceNamespace: "kube-system"},
 		ACMEOptions: controller.ACMEOptions{
-			HTTP01SolverImage:                 "acmesolver",
+			HTTP01SolverImage:                 "registry.test/acme-solver:1",
 			HTTP01SolverResourceRequestCPU:    resource.MustParse("10m"),
 			HTTP01SolverResourceRequestMemory: resource.MustParse("64Mi"),
 			HTTP01SolverResourceLimitsCPU:     resource.MustParse("100m"),
