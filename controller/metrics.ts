@@ -11,6 +11,9 @@ import { VERSION } from "../shared/version.ts";
 
 const JOB = "`authority`, `publish`, `workload` or `cleanup`";
 
+/** The jobs that write to the API server, as the label `job` names them. */
+export type JobName = "authority" | "publish" | "workload" | "cleanup";
+
 /** In the order of the page. */
 export const CONTROLLER_METRICS = {
   pingress_config_problems: {
@@ -28,6 +31,10 @@ export const CONTROLLER_METRICS = {
     help: "Translations of all objects.",
     labels: { result: "`changed`, `same`, or `failed`: the published configuration stays" },
   },
+  pingress_controller_reconcile_failed: {
+    type: "gauge",
+    help: "1 if the last translation failed, else 0.",
+  },
   pingress_controller_reconcile_duration_seconds: {
     type: "histogram",
     help: "Duration of a translation, including the wait for Secrets.",
@@ -40,6 +47,11 @@ export const CONTROLLER_METRICS = {
     type: "counter",
     help: "Runs of the jobs that write to the API server.",
     labels: { job: JOB, result: "`done`, `again`: more is left to do later, or `failed`" },
+  },
+  pingress_controller_job_failed: {
+    type: "gauge",
+    help: "1 if the last run of a job failed, else 0; 0 on replicas that do not lead.",
+    labels: { job: JOB },
   },
   pingress_controller_job_duration_seconds: {
     type: "histogram",
@@ -178,6 +190,13 @@ export type MetricName = keyof typeof CONTROLLER_METRICS;
 /** Seconds. */
 const BOUNDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
+export const RECONCILE_RESULTS = ["changed", "same", "failed"] as const;
+export type ReconcileResult = (typeof RECONCILE_RESULTS)[number];
+
+const JOB_RESULTS = ["done", "again", "failed"] as const;
+/** Of a run that did something. */
+export type JobResult = (typeof JOB_RESULTS)[number];
+
 export class ControllerMetrics {
   readonly #registry = new Registry();
   readonly #metrics = new Map<MetricName, Counter | Gauge | Histogram>();
@@ -202,6 +221,10 @@ export class ControllerMetrics {
     this.set("pingress_controller_info", 1, { version: VERSION });
     this.set("pingress_build_info", 1, { version: VERSION, deno: Deno.version.deno });
     this.set("process_start_time_seconds", Date.now() / 1000);
+    this.#preset(
+      "pingress_controller_reconciles_total",
+      RECONCILE_RESULTS.map((result) => ({ result })),
+    );
   }
 
   get contentType(): string {
@@ -215,6 +238,36 @@ export class ControllerMetrics {
 
   count(name: MetricName, labels: Record<string, string> = {}): void {
     (this.#metrics.get(name) as Counter).inc(labels);
+  }
+
+  /** @param milliseconds of a translation that ended just now. */
+  reconciled(result: ReconcileResult, milliseconds: number): void {
+    this.count("pingress_controller_reconciles_total", { result });
+    this.set("pingress_controller_reconcile_failed", Number(result === "failed"));
+    this.time("pingress_controller_reconcile_duration_seconds", milliseconds);
+  }
+
+  /** A job that will run. */
+  hasJob(job: JobName): void {
+    this.#preset(
+      "pingress_controller_job_runs_total",
+      JOB_RESULTS.map((result) => ({ job, result })),
+    );
+    this.set("pingress_controller_job_failed", 0, { job });
+  }
+
+  /** @param result `idle`: it was not this replica's to do. @param milliseconds of a run that ended just now. */
+  ran(job: JobName, result: JobResult | "idle", milliseconds: number): void {
+    this.set("pingress_controller_job_failed", Number(result === "failed"), { job });
+    if (result === "idle") return;
+    this.count("pingress_controller_job_runs_total", { job, result });
+    this.time("pingress_controller_job_duration_seconds", milliseconds, { job });
+  }
+
+  /** A series that begins with its first event has no increase for it. */
+  #preset(name: MetricName, all: readonly Record<string, string>[]): void {
+    const counter = this.#metrics.get(name) as Counter;
+    for (const labels of all) counter.inc(labels, 0);
   }
 
   /** Sets a counter that is kept elsewhere, and has no labels. */
@@ -265,7 +318,7 @@ export class ControllerMetrics {
     metric.reset();
     for (const [key, count] of restarts) {
       const [resource, reason] = JSON.parse(key);
-      if (count > 0) metric.inc({ resource, reason }, count);
+      metric.inc({ resource, reason }, count);
     }
   }
 

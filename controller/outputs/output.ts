@@ -6,7 +6,7 @@ import type { Logger } from "../../shared/log.ts";
 import type { ControllerOptions } from "../cli/options.ts";
 import type { FencedClient } from "../kube/fenced_client.ts";
 import type { WriteFence } from "../kube/term.ts";
-import type { ControllerMetrics } from "../metrics.ts";
+import type { ControllerMetrics, JobName } from "../metrics.ts";
 import type { Reconciliation } from "../reconcile/reconciler.ts";
 import type { Watches } from "../watch/watches.ts";
 import { IDLE, Job, type JobOutcome } from "./write/job.ts";
@@ -46,20 +46,17 @@ export interface Output {
 /** A job that runs while we lead. @param pause In ms, after so many failures in a row. */
 export function leaderJob(
   { fence, log, metrics }: OutputContext,
-  name: string,
+  name: JobName,
   run: () => Promise<JobOutcome>,
   pause?: (failures: number) => number,
 ): Job {
+  metrics.hasJob(name);
   return new Job({
     name,
     log,
     pause,
     // Not leading is nothing to fail for: whoever leads sees to it.
     run: () => fence.mayWrite() ? run() : Promise.resolve(IDLE),
-    onRun(result, milliseconds) {
-      if (result === "idle") return;
-      metrics.count("pingress_controller_job_runs_total", { job: name, result });
-      metrics.time("pingress_controller_job_duration_seconds", milliseconds, { job: name });
-    },
+    onRun: (result, milliseconds) => metrics.ran(name, result, milliseconds),
   });
 }

@@ -276,10 +276,7 @@ class Controller {
       gatherLimit: options.gatherLimit,
       log,
       onResult: (result) => this.#use(result),
-      onRun: (result, milliseconds) => {
-        this.#metrics.count("pingress_controller_reconciles_total", { result });
-        this.#metrics.time("pingress_controller_reconcile_duration_seconds", milliseconds);
-      },
+      onRun: (result, milliseconds) => this.#metrics.reconciled(result, milliseconds),
     });
     watches.onChange((isUrgent) => loop.changed(isUrgent));
     watches.onPublishedChange(() => outputs.publishedChanged() && loop.changed());

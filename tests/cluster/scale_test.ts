@@ -76,7 +76,9 @@ async function settled(controller: ControllerProcess): Promise<void> {
       /^pingress_controller_(changes_waiting_seconds|writes_waiting)/.test(line)
     );
     const isRun = (job: string) =>
-      lines.some((line) => line.startsWith(`pingress_controller_job_runs_total{job="${job}"`));
+      lines.some((line) =>
+        line.startsWith(`pingress_controller_job_runs_total{job="${job}"`) && !line.endsWith(" 0")
+      );
     return waiting.length === 5 && waiting.every((line) => line.endsWith(" 0")) &&
       ["publish", "workload", "cleanup"].every(isRun);
   }, ALL_WRITTEN);

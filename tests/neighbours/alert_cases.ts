@@ -50,6 +50,15 @@ function proxies(desired: number, ready: number, ingresses = 3): AlertCase["seri
   };
 }
 
+/** In another namespace, of which all is well. */
+const OTHER = {
+  'pingress_workers{namespace="edge-2",pod="proxy-1"}': "4x60",
+  'pingress_controller_leader{namespace="edge-2",pod="a"}': "1x60",
+};
+
+/** Scraped for ten minutes. */
+const GONE = "1x10 _x50";
+
 const WORKERS = { [`pingress_workers{${AT}}`]: "4x60" };
 
 function shed(reason: string, values: string, overloaded = "0x60"): AlertCase["series"] {
@@ -77,8 +86,12 @@ const restarts = (reason: string, values: string) => ({
     values,
 });
 
-const job = (job: string, result: string) => ({
-  [`pingress_controller_job_runs_total{${AT},job="${job}",result="${result}"}`]: "0+1x60",
+const jobFailed = (job: string, values: string) => ({
+  [`pingress_controller_job_failed{${AT},job="${job}"}`]: values,
+});
+
+const reconcileFailed = (values: string) => ({
+  [`pingress_controller_reconcile_failed{${AT}}`]: values,
 });
 
 type Row = readonly [
@@ -94,6 +107,10 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
     ["1 % of the requests fail", requests("0+594x70", "0+6x70"), "60m"],
     ["failures ended 10 minutes ago", requests("0+58x70", "0+2x50 100x20"), "63m"],
     ["5 % fail for two minutes after an hour", requests("0+57x70", "_x60 0+3x10"), "62m"],
+    ["requests of no host fail", {
+      'pingress_requests_total{namespace="",host="none",method="GET",status="2xx"}': "0+58x70",
+      'pingress_requests_total{namespace="",host="none",method="GET",status="5xx"}': "0+2x70",
+    }, "60m"],
     ["one of two requests a minute fails", requests("0+1x70", "0+1x70"), "60m"],
   ],
   PingressErrorBudgetBurnSlow: [
@@ -114,6 +131,23 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
     ["no node matches the proxies", { ...proxies(0, 0), ...WORKERS }, "5m", SYSTEM],
     ["no proxy is scraped", proxies(2, 2), "5m", {}],
     ["neither proxy nor controller is scraped", {}, "5m", {}],
+    [
+      "one of two installations is not scraped any more",
+      { [`pingress_workers{${AT}}`]: GONE, ...OTHER },
+      "20m",
+      SYSTEM,
+    ],
+    [
+      "the only proxy is not scraped any more",
+      { ...proxies(2, 2), [`pingress_workers{${AT}}`]: GONE },
+      "20m",
+      SYSTEM,
+    ],
+    [
+      "one of two installations has nothing to serve any more",
+      { ...proxies(0, 0, 0), [`pingress_workers{${AT}}`]: GONE, ...OTHER },
+      "20m",
+    ],
     ["one of two is ready", { ...proxies(2, 1), ...WORKERS }, "5m"],
     ["there is nothing to serve", proxies(0, 0, 0), "5m"],
     ["proxies without a controller", WORKERS, "5m"],
@@ -264,6 +298,22 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
       'pingress_controller_leader{namespace="pingress-system",pod="a"}': "0x60",
       'pingress_controller_leader{namespace="pingress-system",pod="b"}': "1x60",
     }, "5m"],
+    [
+      "one of two installations is not scraped any more",
+      { [`pingress_controller_leader{${AT}}`]: GONE, ...OTHER },
+      "20m",
+      SYSTEM,
+    ],
+    [
+      "the only controller is not scraped any more",
+      { [`pingress_controller_leader{${AT}}`]: GONE },
+      "20m",
+      SYSTEM,
+    ],
+    ["both of two installations are led", {
+      [`pingress_controller_leader{${AT}}`]: "1x60",
+      ...OTHER,
+    }, "20m"],
     ["leadership changes", {
       'pingress_controller_leader{namespace="pingress-system",pod="a"}': "1 1 0x60",
       'pingress_controller_leader{namespace="pingress-system",pod="b"}': "0 0 0 1x60",
@@ -285,17 +335,12 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
   ],
   PingressConfigurationNotPublished: [
     ["keys do not fit", problem("KeysTooLarge"), "10m", { ...SYSTEM, reason: "KeysTooLarge" }],
-    ["writes fail", job("publish", "failed"), "15m", TARGET],
-    [
-      "translations fail",
-      {
-        [`pingress_controller_reconciles_total{${AT},result="failed"}`]: "0+1x60",
-      },
-      "15m",
-      TARGET,
-    ],
-    ["writes succeed", job("publish", "done"), "15m"],
-    ["writes of the workload fail", job("workload", "failed"), "15m"],
+    ["writes fail", jobFailed("publish", "0 1x60"), "15m", TARGET],
+    ["translations fail", reconcileFailed("0 1x60"), "15m", TARGET],
+    ["writes succeed", jobFailed("publish", "0x60"), "15m"],
+    ["one write failed", jobFailed("publish", "0x5 1 0x60"), "11m"],
+    ["one translation failed", reconcileFailed("0x5 1 0x60"), "11m"],
+    ["writes of the workload fail", jobFailed("workload", "1x60"), "15m"],
     ["the configuration is nearly too large", problem("ConfigurationNearlyTooLarge"), "10m"],
   ],
   PingressRoutesLeftOut: [

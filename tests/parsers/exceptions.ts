@@ -415,7 +415,6 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "proxy/telemetry/traces/exporter.ts": ["Exporter.take"],
       "proxy/telemetry/traces/tracer.ts": ["Tracer.filterReplied"],
       "cli/json_parts.ts": ["closed", "nullable"],
-      "controller/outputs/output.ts": ["leaderJob"],
       "proxy/io/buffer_pool.ts": ["BufferPool.give", "BulkPool.give"],
       "proxy/filters/filtered_exchange.ts": [
         "FilteredExchange.filter",

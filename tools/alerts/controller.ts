@@ -3,6 +3,7 @@ import type { AlertGroup } from "./alert.ts";
 import { aggregate, increase, is, type Matcher, matches, series, sum } from "../promql.ts";
 import { reasons } from "./reasons.ts";
 import { threshold } from "./thresholds.ts";
+import { vanished } from "./vanished.ts";
 
 /** What keeps all changes from proxies. */
 const NOT_PUBLISHED = reasons(
@@ -39,11 +40,17 @@ export const CONTROLLER_ALERTS: AlertGroup = {
       name: "PingressNoLeader",
       severity: "critical",
       hold: "2m",
-      expression: `${sum(LEADER, ["namespace"])} == 0\nor absent(${LEADER})`,
+      expression: [
+        `${sum(LEADER, ["namespace"])} == 0`,
+        `or (${vanished(LEADER)})`,
+        `or (absent(${LEADER}) unless on () (${vanished(LEADER)}))`,
+      ].join("\n"),
       summary: "No controller leads",
       description: "No replica of the controller is the leader, or Prometheus scrapes none.",
       runbook: {
-        meaning: "No replica holds the Lease, or no controller returns metrics.",
+        meaning:
+          "No replica of an installation holds the Lease, or none returns metrics any more; or no " +
+          "controller at all returns any.",
         impact:
           "Proxies serve their last configuration. Replicas that run go on streaming changes " +
           "to proxies; status, Events, the published ConfigMap and Secrets, and the workload of the " +
@@ -111,33 +118,20 @@ export const CONTROLLER_ALERTS: AlertGroup = {
       expression: [
         `${problems(NOT_PUBLISHED)} > 0`,
         `or ${
-          sum(
-            increase(
-              series("pingress_controller_job_runs_total", {
-                job: is("publish"),
-                result: is("failed"),
-              }),
-              "10m",
-            ),
+          aggregate(
+            "max",
+            series("pingress_controller_job_failed", { job: is("publish") }),
             BY_REPLICA,
           )
-        } > 0`,
-        `or ${
-          sum(
-            increase(
-              series("pingress_controller_reconciles_total", { result: is("failed") }),
-              "10m",
-            ),
-            BY_REPLICA,
-          )
-        } > 0`,
+        } == 1`,
+        `or ${aggregate("max", series("pingress_controller_reconcile_failed"), BY_REPLICA)} == 1`,
       ].join("\n"),
       summary: "The controller does not publish the configuration",
       description: "The controller cannot translate or publish the configuration" +
         "{{ with $labels.reason }}: {{ . }}{{ end }}. The last published one stays.",
       runbook: {
         meaning: "The configuration does not fit into its ConfigMap and Secrets, or into the " +
-          "stream; the API server rejects it; or the translation fails, which is a bug.",
+          "stream; the API server rejects every write of it; or the last translation failed, which is a bug.",
         impact:
           "Proxies serve the last published configuration. With a problem of size or a failed " +
           "translation, no change reaches them. If only writes fail, changes still come by the " +

@@ -3,12 +3,14 @@ import type { AlertGroup } from "./alert.ts";
 import { aggregate, increase, is, matches, rate, series, sum } from "../promql.ts";
 import { reasons } from "./reasons.ts";
 import { threshold } from "./thresholds.ts";
+import { vanished } from "./vanished.ts";
 
 /** The pod's name, where Prometheus knows it. */
 const PROXY = "{{ or $labels.pod $labels.instance }}";
 
 const BY_PROXY = ["namespace", "pod", "instance"] as const;
 
+const WORKERS = series("pingress_workers");
 const ROUTES = series("pingress_snapshot_routes");
 const MOST_ROUTES = aggregate("max", `max_over_time(${ROUTES}[1h])`, ["namespace"]);
 
@@ -33,13 +35,17 @@ export const PROXY_ALERTS: AlertGroup = {
       hold: "1m",
       expression: [
         `(${proxiesIn("ready", ["namespace"])} == 0 and ${wanted(["namespace"])} > 0)`,
-        `or (absent(${series("pingress_workers")}) unless on () ${wanted([])} == 0)`,
+        `or (${vanished(WORKERS)} unless on (namespace) ${wanted(["namespace"])} == 0)`,
+        `or (absent(${WORKERS}) unless on () (${vanished(WORKERS)}) unless on () ${
+          wanted([])
+        } == 0)`,
       ].join("\n"),
       summary: "No proxy is ready",
       description: "The workload of the proxies has no ready pod, or Prometheus scrapes no proxy.",
       runbook: {
         meaning: "The status of the DaemonSet or Deployment `pingress-proxy-server` has no ready " +
-          "pod though there are Ingresses, or no proxy returns metrics.",
+          "pod though there are Ingresses; or no proxy of an installation returns metrics any more, or " +
+          "no proxy at all.",
         impact: "No request is served, unless only the scrape fails.",
         diagnosis: [
           "[`pingress check`](check.md) lists the pods of the proxies and what keeps each from being " +

@@ -1,6 +1,6 @@
 /** Alerts of what clients and backends see. In: the catalogue. Out: the group, with its recordings. */
 import type { Alert, AlertGroup } from "./alert.ts";
-import { is, quantile, rate, series, sum } from "../promql.ts";
+import { is, isNot, quantile, rate, series, sum } from "../promql.ts";
 import { threshold } from "./thresholds.ts";
 
 /** Of each host, per second over five minutes: long windows average these, and not 100,000 series. */
@@ -10,7 +10,10 @@ const ERRORS = "namespace_host:pingress_requests_5xx:rate5m";
 const BY_HOST = ["namespace", "host"] as const;
 const BY_SERVICE = ["namespace", "service"] as const;
 
-const ALL_REQUESTS = sum(rate(series("pingress_requests_total"), "5m"), BY_HOST);
+/** Requests of no host are those of strangers: nobody's budget, and a 5xx for what no server can do. */
+const OF_HOSTS = { host: isNot("none") } as const;
+
+const ALL_REQUESTS = sum(rate(series("pingress_requests_total", OF_HOSTS), "5m"), BY_HOST);
 
 /** Over which latency is judged. */
 const LATENCY_WINDOW = "10m";
@@ -75,7 +78,8 @@ function burnAlert(
       meaning:
         `Of the requests of one host, more than ${factor} times the error budget failed over ` +
         `${long} and over ${short}: ${spent}. The short window ends the alert soon after the ` +
-        "failures end. A host of less than `requestRate` requests per second is not judged.",
+        "failures end. A host of less than `requestRate` requests per second is not judged, and " +
+        "requests of no host (`none`) never are.",
       impact: "Users of the host see errors. Other hosts have alerts of their own.",
       diagnosis: DIAGNOSIS,
       remedy: REMEDY,
@@ -92,7 +96,10 @@ export const REQUEST_ALERTS: AlertGroup = {
       record: ERRORS,
       // 0 where nothing failed: an average over an hour must count these times too.
       expression: `${
-        sum(rate(series("pingress_requests_total", { status: is("5xx") }), "5m"), BY_HOST)
+        sum(
+          rate(series("pingress_requests_total", { ...OF_HOSTS, status: is("5xx") }), "5m"),
+          BY_HOST,
+        )
       }\nor 0 * ${ALL_REQUESTS}`,
     },
   ],
