@@ -111,6 +111,21 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
       'pingress_requests_total{namespace="",host="none",method="GET",status="2xx"}': "0+58x70",
       'pingress_requests_total{namespace="",host="none",method="GET",status="5xx"}': "0+2x70",
     }, "60m"],
+    ["requests of no route fail, counted by route", {
+      'pingress_requests_total{namespace="",host="",route="none",method="GET",status="2xx"}':
+        "0+58x70",
+      'pingress_requests_total{namespace="",host="",route="none",method="GET",status="5xx"}':
+        "0+2x70",
+    }, "60m"],
+    [
+      "requests of a route fail, counted by route",
+      {
+        [`pingress_requests_total{${HOST},route="r",status="2xx"}`]: "0+58x70",
+        [`pingress_requests_total{${HOST},route="r",status="5xx"}`]: "0+2x70",
+      },
+      "60m",
+      SHOP,
+    ],
     ["one of two requests a minute fails", requests("0+1x70", "0+1x70"), "60m"],
   ],
   PingressErrorBudgetBurnSlow: [

@@ -10,8 +10,11 @@ const ERRORS = "namespace_host:pingress_requests_5xx:rate5m";
 const BY_HOST = ["namespace", "host"] as const;
 const BY_SERVICE = ["namespace", "service"] as const;
 
-/** Requests of no host are those of strangers: nobody's budget, and a 5xx for what no server can do. */
-const OF_HOSTS = { host: isNot("none") } as const;
+/**
+ * Requests of no host are those of strangers: nobody's budget, and a 5xx for what no server can do. With
+ * `--metrics-by=route`, the word for them is in `route`, a label that is missing otherwise.
+ */
+const OF_HOSTS = { host: isNot("none"), route: isNot("none") } as const;
 
 const ALL_REQUESTS = sum(rate(series("pingress_requests_total", OF_HOSTS), "5m"), BY_HOST);
 
