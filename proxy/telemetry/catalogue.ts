@@ -31,7 +31,8 @@ export const METRICS = {
     labels: {
       ...SERIES,
       method: "`GET`, `HEAD`, `POST`, `PUT`, `PATCH`, `DELETE`, `OPTIONS`, or `OTHER`",
-      status: "`1xx` (tunnels) to `5xx`; `none`: the client closed before the response",
+      status: "`1xx` (tunnels) to `5xx`, which calls of gRPC have too that the proxy failed; " +
+        "`none`: the client closed before the response",
     },
   },
   pingress_request_duration_seconds: {

@@ -2,6 +2,7 @@
  * What one worker counts. In: what happens to connections and exchanges. Out: numbers in its block.
  * The cost of an exchange is some ten additions to typed arrays, no object and no string.
  */
+import { ERROR_KINDS } from "../../shared/error_kinds.ts";
 import type { FilterName } from "../filters/filter_name.ts";
 import type { ExchangeRecord } from "../http/message.ts";
 import type { EndReason } from "../http2/abuse.ts";
@@ -164,12 +165,12 @@ export class Metrics {
   }
 
   /** Counts an exchange that has ended. `method` is "" where it could not be read. */
-  exchangeEnded(record: ExchangeRecord, method: string): void {
+  exchangeEnded(record: ExchangeRecord, method: string, isGrpc = false): void {
     if (record.prepared) this.#totals[REQUESTS_ACTIVE]--;
     const slot = this.slotOf(record);
     const cells = this.#block.routes.of(slot)!;
     const index = indexInChunk(slot);
-    const status = classIndex(record.status);
+    const status = classIndex(isGrpc ? statusOfCall(record) : record.status);
     cells[cellAt(index, requestCell(methodIndex(method), status))]++;
     if (this.isTimed(record)) {
       const seconds = record.duration / 1000;
@@ -286,4 +287,11 @@ export class Metrics {
   logLinesDropped(count: number): void {
     this.#totals[LOG_LINES_DROPPED] += count;
   }
+}
+
+/** A call that we failed ourselves has the HTTP status 200, and is a server's error all the same. */
+function statusOfCall({ status, error }: ExchangeRecord): number {
+  if (status !== 200 || error === null) return status;
+  const { status: own } = ERROR_KINDS[error];
+  return own >= 500 ? own : status;
 }

@@ -166,7 +166,7 @@ export class Telemetry {
   /** An exchange has ended, or a request was refused: once for each. */
   exchangeEnded(exchange: Exchange): void {
     const { record } = exchange;
-    this.metrics.exchangeEnded(record, record.method);
+    this.metrics.exchangeEnded(record, record.method, exchange.request.isGrpc);
     if (record.isLogged) this.#accessLog?.add(exchange, Date.now());
     if (this.#tracer !== null) this.#traceEnded(exchange, this.#tracer, Date.now());
   }

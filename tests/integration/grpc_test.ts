@@ -7,6 +7,7 @@ import { GrpcBackend, grpcSnapshotOf } from "../support/grpc_backend.ts";
 import { GrpcClient, type Outcome } from "../support/grpc_client.ts";
 import { CODE, data, rstStream } from "../support/h2_frames.ts";
 import { H2Backend } from "../support/h2_peer.ts";
+import { ObservedProxy } from "../support/observed_proxy.ts";
 import { SlowConnect } from "../support/slow_connect.ts";
 import { snapshotOf, TestProxy } from "../support/test_proxy.ts";
 
@@ -125,6 +126,24 @@ Deno.test("a backend that is unreachable, or closes before its response, is UNAV
     await using it = await scene([port]);
     assertFailed(await it.client.call("Echo"), 14);
   }
+});
+
+Deno.test("a call that the proxy fails counts as 5xx, and one that a backend serves as 2xx", async () => {
+  await using backend = await GrpcBackend.start();
+  const counts = async (port: number) => {
+    using observed = new ObservedProxy([], { server: { h2c: true } });
+    observed.apply(grpcSnapshotOf([port]));
+    await using client = await GrpcClient.connect(observed.proxy.port);
+    await client.call("Echo");
+    const series = await observed.series();
+    return [...series].flatMap(([name, count]) =>
+      name.startsWith("pingress_requests_total{") && count > 0
+        ? [/status="(.*?)"/.exec(name)![1]]
+        : []
+    );
+  };
+  assert.deepEqual(await counts(deadPort()), ["5xx"]);
+  assert.deepEqual(await counts(backend.port), ["2xx"]);
 });
 
 Deno.test("a backend that does not respond in time is DEADLINE_EXCEEDED, and its stream is reset", async () => {
