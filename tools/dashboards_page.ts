@@ -19,7 +19,7 @@ export function dashboardsPage(): string {
     "",
     "```sh",
     "helm upgrade pingress charts/pingress --namespace pingress-system \\",
-    "  --reuse-values --set dashboards.create=true",
+    "  --reset-then-reuse-values --set dashboards.create=true",
     "```",
     "",
     '`dashboards.labels` are the labels by which the sidecar selects them (`grafana_dashboard: "1"`),',
