@@ -35,7 +35,7 @@ export const BOUND_OPTIONS = defineOptions({
     min: 1,
     reason: "some 45 MiB in each proxy with four workers",
     help: "Maximum number of endpoints per namespace. Endpoints count once for each Service port " +
-      "that Ingresses reference. Above it, the largest backends get fewer endpoints.",
+      "that Ingresses and HTTPRoutes reference. Above it, the largest backends get fewer endpoints.",
   },
   maxNamespaceCertificates: {
     type: "integer",

@@ -46,7 +46,7 @@ export const REMEDIES: Readonly<Record<string, string>> = {
   NameInvalid: "Write metadata.name in lower-case letters, digits, dashes and dots.",
   ObjectDuplicated: "Remove one of the objects, or rename it.",
   EndpointLimitExceeded:
-    "Name fewer ports of large Services in Ingresses, or raise the limit of the controller that the message names.",
+    "Name fewer ports of large Services in Ingresses and HTTPRoutes, or raise the limit of the controller that the message names.",
   ClusterLimitExceeded:
     "Remove routes or certificates that are not needed, or raise the limits of the proxies.",
   NamespaceLimitExceeded:

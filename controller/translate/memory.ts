@@ -29,6 +29,7 @@ import { RouteBuilder } from "./routes/routing.ts";
 import { GatewayReaders } from "./gateway/gateway_readers.ts";
 import { GatewayTranslator } from "./gateway/gateway_translator.ts";
 import { MergedParts } from "./gateway/merged_parts.ts";
+import { NamedUpstreams } from "./gateway/named_upstreams.ts";
 import { HostSettingsList } from "./routes/host_settings.ts";
 import { UsedSettings } from "./routes/used_settings.ts";
 import { SortedList } from "../base/sorted_list.ts";
@@ -66,6 +67,7 @@ export class StageMemory {
   readonly certificates = new CertificateAssigner();
   readonly statuses = new StatusCollector();
   readonly gateway: GatewayTranslator;
+  readonly namedUpstreams: NamedUpstreams;
   readonly merged = new MergedParts();
   /** Of the snapshot, by id. */
   readonly certificateOrder = new SortedList<Certificate>((a, b) => compareText(a.id, b.id));
@@ -73,6 +75,7 @@ export class StageMemory {
 
   constructor({ ingresses, services, gateway }: ObjectReaders) {
     this.gateway = new GatewayTranslator(gateway);
+    this.namedUpstreams = new NamedUpstreams(gateway);
     this.ownIngresses = new OwnIngresses(ingresses);
     const demands = new Demands();
     this.namespaceBounds = new NamespaceAdmission(demands, new PublishedModels());

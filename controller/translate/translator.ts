@@ -210,7 +210,12 @@ export class Translator {
       upstreamTls,
       options,
       {
-        upstreams: memory.clusterBounds.upstreamsByNamespace(admitted.ingresses),
+        upstreams: (services) => {
+          const own = memory.clusterBounds.upstreamsByNamespace(admitted.ingresses);
+          return options.gateway == null
+            ? own
+            : memory.namedUpstreams.of(own, resources, services, published);
+        },
         endpoints: options.namespaceEndpoints ?? DEFAULT_NAMESPACE_ENDPOINTS,
         cluster: memory.clusterBounds.endpointRoom(
           admitted.ingresses,

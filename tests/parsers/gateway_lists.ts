@@ -19,6 +19,7 @@ import { RouteClaimants } from "../../controller/translate/gateway/route_claiman
 import type { Resources } from "../../controller/kube/resources.ts";
 import { NOT_FULL } from "../../controller/translate/bounds/cluster_bound.ts";
 import { publishedGatewayParts } from "../../controller/translate/bounds/namespace_parts.ts";
+import { NamedUpstreams } from "../../controller/translate/gateway/named_upstreams.ts";
 import { stayingGateways } from "../../controller/translate/gateway/published_parts.ts";
 import { NONE } from "../support/rich_cluster.ts";
 import { CertificateRoom } from "../../controller/translate/gateway/certificate_bounds.ts";
@@ -433,6 +434,23 @@ export const GATEWAY_PARSERS: readonly Parser[] = [
         // Each asks for one more than was published of it.
         const given = OBJECTS[name](count + 1);
         return () => void translateAll(given, { published, limit: 0 });
+      }]),
+    ),
+  }),
+  listParser({
+    name: "Services that HTTPRoutes name",
+    functions: ["controller/translate/gateway/named_upstreams.ts NamedUpstreams.of"],
+    count: 4096,
+    read: Object.fromEntries(
+      (["routes", "rules", "backends"] as const).map((name) => [name, (count: number) => {
+        const { classes, gateways, routes, grants } = OBJECTS[name](count);
+        const resources = {
+          ...{ ...NONE, gatewayClasses: classes, gateways },
+          ...{ httpRoutes: routes, referenceGrants: grants },
+        } as Resources;
+        const services = new Map([["one/x", SERVICE]]);
+        const named = () => new NamedUpstreams(new GatewayReaders());
+        return () => void named().of(new Map(), resources, services, null);
       }]),
     ),
   }),

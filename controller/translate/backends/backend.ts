@@ -17,7 +17,7 @@ import {
 import { fieldOfFault, reportFinding } from "./backend_report.ts";
 import { API_SERVICE, type Denied, DeniedReader } from "./denied.ts";
 import { isSamePart } from "../../../shared/snapshot/equality.ts";
-import { type EndpointBound, EndpointLimiter } from "./endpoint_bound.ts";
+import { EndpointLimiter, type NamedBound } from "./endpoint_bound.ts";
 import { EndpointIndex, type Slice, type SlicesByService } from "./endpoints.ts";
 import { keyOf, ObjectIndex } from "../../base/identity.ts";
 import type { Fault, Note } from "./fault.ts";
@@ -74,7 +74,7 @@ export class BackendResolver {
     resources: Resources,
     tls: UpstreamTlsReader,
     options: Omit<BackendOptions, "denied">,
-    bound: EndpointBound,
+    bound: NamedBound,
     problems: ProblemList,
   ) {
     this.#memory = memory;
@@ -91,7 +91,7 @@ export class BackendResolver {
     this.#options = { allowExternalName, allowLocalEndpoints, denied: this.denied };
     this.#problems = problems;
     this.#limits = memory.limiter.limits(
-      bound,
+      { ...bound, upstreams: bound.upstreams(this.#services) },
       (service) =>
         this.#slicesOf(service)
           .reduce((sum, slice) => sum + slice.addresses(this.#options).value.length, 0),

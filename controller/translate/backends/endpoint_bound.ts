@@ -1,13 +1,14 @@
 /**
  * How many endpoints one namespace may have served, and all of them. In: the upstreams that Ingresses
- * name, and how many endpoints each would have. Out: how many each may have, where they are too many:
+ * and HTTPRoutes name, and how many endpoints each would have. Out: how many each may have, where they are too many:
  * the largest namespaces get fewer, and in them the largest upstreams, since an upstream of half of a
  * Service's pods still serves.
  *
- * Each port of a Service that Ingresses name is an upstream with all pods of the Service, so that a few
+ * Each port of a Service that these name is an upstream with all pods of the Service, so that a few
  * EndpointSlices may make millions of endpoints, in proxies and before that in the controller.
  */
 import type { ProblemList } from "../../base/problems.ts";
+import type { ServiceModel } from "./service.ts";
 
 export interface EndpointBound {
   /** Ids of upstreams, by namespace. */
@@ -16,6 +17,11 @@ export interface EndpointBound {
   readonly endpoints: number;
   /** Of all namespaces together. */
   readonly cluster: number;
+}
+
+/** With the upstreams of each namespace for these Services, by `namespace/name`. */
+export interface NamedBound extends Omit<EndpointBound, "upstreams"> {
+  upstreams(services: ReadonlyMap<string, ServiceModel>): EndpointBound["upstreams"];
 }
 
 /** Some 45 MiB of a proxy of four workers. A cluster may have 5,000 nodes, and 150,000 pods. */
@@ -90,7 +96,7 @@ function limitsOf(
 /** What the upstreams of one namespace would have. */
 interface Demand {
   readonly namespace: string;
-  /** `times` is the number of its ports that Ingresses name. */
+  /** `times` is the number of its ports that are named. */
   readonly counts: readonly {
     readonly service: string;
     readonly times: number;
@@ -160,6 +166,6 @@ function report(
   problems.about({ kind: "Service", namespace, name }).error("", {
     reason: "EndpointLimitExceeded",
     message: `${message}, so some of this Service get no requests`,
-    remedy: `Name fewer ports of the Service in Ingresses, or ${remedy}`,
+    remedy: `Name fewer ports of the Service in Ingresses and HTTPRoutes, or ${remedy}`,
   });
 }
