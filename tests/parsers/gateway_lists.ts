@@ -18,7 +18,7 @@ import { DEFAULT_GATEWAY_OPTIONS } from "../../controller/translate/gateway/gate
 import { RouteClaimants } from "../../controller/translate/gateway/route_claimants.ts";
 import type { Resources } from "../../controller/kube/resources.ts";
 import { NOT_FULL } from "../../controller/translate/bounds/cluster_bound.ts";
-import { publishedGatewayParts } from "../../controller/translate/bounds/namespace_parts.ts";
+import { publishedGatewayParts } from "../../controller/translate/bounds/gateway_tally.ts";
 import { NamedUpstreams } from "../../controller/translate/gateway/named_upstreams.ts";
 import { stayingGateways } from "../../controller/translate/gateway/published_parts.ts";
 import { NONE } from "../support/rich_cluster.ts";
@@ -136,6 +136,18 @@ const OBJECTS: Readonly<Record<string, (count: number) => GatewayObjects>> = {
     objects({
       routes: [routeOf({
         rules: [{ matches: listOf(count, (i) => ({ path: { value: `/${i}` } })) }],
+      })],
+    }),
+  "redirected prefixes": (count) =>
+    objects({
+      routes: [routeOf({
+        rules: [{
+          matches: listOf(count, (i) => ({ path: { type: "PathPrefix", value: `/${i}` } })),
+          filters: [{
+            type: "RequestRedirect",
+            requestRedirect: { path: { type: "ReplacePrefixMatch", replacePrefixMatch: "/" } },
+          }],
+        }],
       })],
     }),
   "headers of a match": (count) =>
@@ -302,6 +314,9 @@ export const GATEWAY_PARSERS: readonly Parser[] = [
       "controller/translate/gateway/objects/gateway.ts readGateway",
       "controller/translate/gateway/objects/listener_set.ts listenerSetStatuses",
       "controller/translate/gateway/objects/gateway_class.ts readGatewayClasses",
+      "controller/translate/bounds/gateway_tally.ts FilterSetTally.add",
+      "controller/translate/bounds/gateway_tally.ts GatewayTally.addHost",
+      "controller/translate/bounds/gateway_tally.ts GatewayTally.addUpstream",
       "controller/translate/gateway/container_ports.ts portKey",
       "controller/translate/gateway/gateway_parts.ts mostParts",
       "controller/translate/gateway/gateway_parameters.ts configMapLookup",
@@ -325,6 +340,8 @@ export const GATEWAY_PARSERS: readonly Parser[] = [
       "controller/translate/gateway/objects/route_filters.ts redirectOn",
       "controller/translate/gateway/objects/route_match.ts readMatch",
       "controller/translate/gateway/served_routes.ts RoutePlacements.serve",
+      "controller/translate/gateway/served_routes.ts placesOf",
+      "shared/snapshot/memory.ts listenersCharacters",
       "controller/translate/gateway/route_bounds.ts crowdedNamespaces",
       "controller/translate/gateway/sharing/host_certificates.ts hostCertificates",
     ],
@@ -421,6 +438,7 @@ export const GATEWAY_PARSERS: readonly Parser[] = [
     functions: [
       "controller/translate/gateway/route_attachments.ts RouteAttachments.keep",
       "controller/translate/gateway/route_bounds.ts refusedRoutes",
+      "controller/translate/gateway/route_demands.ts publishedDemand",
       "controller/translate/gateway/served_routes.ts placeOf",
       "controller/translate/model/backend_ref.ts serviceOf",
     ],
@@ -456,7 +474,10 @@ export const GATEWAY_PARSERS: readonly Parser[] = [
   }),
   listParser({
     name: "published parts of Gateways that there are still",
-    functions: ["controller/translate/gateway/published_parts.ts stayingGateways"],
+    functions: [
+      "controller/translate/bounds/gateway_tally.ts GatewayTallies.of",
+      "controller/translate/gateway/published_parts.ts stayingGateways",
+    ],
     count: 4096,
     read: Object.fromEntries(
       (["routes", "hostnames", "listeners"] as const).map((name) => [name, (count: number) => {

@@ -26,13 +26,9 @@ import {
   Scale,
 } from "./cluster_sizes.ts";
 import type { Demands } from "./demand.ts";
+import { publishedGatewayParts } from "./gateway_tally.ts";
 import { consequence, type NamespaceAdmission, type NamespaceBounds } from "./namespace_bounds.ts";
-import {
-  type Parts,
-  PartsCounter,
-  publishedGatewayParts,
-  publishedParts,
-} from "./namespace_parts.ts";
+import { type Parts, PartsCounter, publishedParts } from "./namespace_parts.ts";
 import type { Report } from "../../base/problems.ts";
 import { compareText } from "../../base/text_order.ts";
 import type { Source, SourceList } from "../model/source.ts";

@@ -118,11 +118,11 @@ export class Scale {
     };
   }
 
-  sizeOf({ routes, hosts, bytes, upstreams, certificates }: Parts): Size {
+  sizeOf({ routes, hosts, bytes, listeners, upstreams, certificates }: Parts): Size {
     const chains = certificates * this.#pair.chain;
     const keys = certificates * this.#pair.key;
     // Host and path stand in the id too.
-    const text = 2 * bytes + routes * ROUTE_CHARACTERS;
+    const text = 2 * bytes + listeners + routes * ROUTE_CHARACTERS;
     const characters = text + chains + keys + upstreams * 40;
     return {
       memory: memoryOf(
@@ -130,7 +130,7 @@ export class Scale {
         this.#workers,
       ),
       published: routes * PACKED.route + upstreams * PACKED.upstream +
-        certificates * PACKED.certificate + (bytes + chains) * PACKED.random,
+        certificates * PACKED.certificate + (bytes + listeners + chains) * PACKED.random,
       keys: keys + certificates * KEY_NAME,
       line: text + routes * LINE.route + upstreams * LINE.upstream +
         certificates * (LINE.certificate + KEY_NAME) + chains + keys,
@@ -177,6 +177,7 @@ export const NO_PARTS = {
   routes: 0,
   hosts: 0,
   bytes: 0,
+  listeners: 0,
   upstreams: 0,
   endpoints: 0,
   certificates: 0,

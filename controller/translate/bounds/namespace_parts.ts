@@ -1,16 +1,13 @@
 /**
- * What each namespace has served, in numbers. In: Ingresses, or what was published of them or of Gateways. Out:
+ * What each namespace has served, in numbers. In: Ingresses, or what was published of them. Out:
  * the routes, hosts, upstreams and certificates of each namespace; only those namespaces are counted anew
- * of which an Ingress has changed.
+ * of which an Ingress has changed. `gateway_tally.ts` counts Gateways.
  */
 import { upstreamsOf } from "../../../shared/snapshot/forward_action.ts";
-import { sharedSocketOf } from "../../../shared/snapshot/listener_id.ts";
-import { matchCharacters } from "../../../shared/snapshot/memory.ts";
-import type { Certificate, Listener, Route, Snapshot } from "../../../shared/snapshot/types.ts";
+import type { Certificate, Listener, Snapshot } from "../../../shared/snapshot/types.ts";
 import type { Demands } from "./demand.ts";
 import { keyOf } from "../../base/identity.ts";
 import { differenceOf } from "../../base/memo.ts";
-import { HTTP_ROUTES } from "../../kube/types.ts";
 import type { Source } from "../model/source.ts";
 
 /** What one namespace, or all of them, have served. */
@@ -19,6 +16,8 @@ export interface Parts {
   readonly hosts: number;
   /** Of hosts and paths, each route with its host, and of settings of routes, each once. */
   readonly bytes: number;
+  /** Characters of the listeners that routes of Gateways name, each route with its own. */
+  readonly listeners: number;
   readonly upstreams: number;
   readonly certificates: number;
 }
@@ -121,44 +120,6 @@ function hasHostsOfIngresses(
   return hosts.length > (shown.has(id) ? plain.length : 0);
 }
 
-/** Of a backend of an HTTPRoute, its id. */
-export const BACKEND_CHARACTERS = 40;
-
-/** What a route of a Gateway takes, in characters, beside names of its objects. Its host is in its id, too. */
-export function gatewayRouteCharacters(
-  { host, match, action }: Pick<Route, "host" | "match" | "action">,
-): number {
-  return 2 * host.length + matchCharacters(match) +
-    BACKEND_CHARACTERS * upstreamsOf(action).length;
-}
-
-/** Of Gateways: routes count for the namespace of their HTTPRoute, certificates for that of the Gateway. */
-export function publishedGatewayParts(published: Snapshot): ReadonlyMap<string, Parts> {
-  const tallies = new Tallies();
-  const sizesOf = settingsSizes(published);
-  for (const route of published.routes) {
-    const { host, action, origin, filterSet, listeners = [] } = route;
-    if (origin.kind !== HTTP_ROUTES.kind) continue;
-    const tally = tallies.of(origin.namespace);
-    tally.routes++;
-    // Bytes of hosts and paths of Ingresses stand for twice as many characters.
-    tally.bytes += gatewayRouteCharacters(route) / 2;
-    const isNew = tally.addHost(host);
-    if (isNew && listeners.some((id) => sharedSocketOf(id) !== null)) tally.routes += GUARDS;
-    tally.add({
-      upstreams: upstreamsOf(action),
-      ...(filterSet === undefined ? {} : { settings: sizesOf([filterSet]) }),
-    });
-  }
-  for (const [namespace, secrets] of publishedListenerSecrets(published)) {
-    tallies.of(namespace).add({ secrets });
-  }
-  return tallies.parts;
-}
-
-/** Replies that a host on a shared address has beside its routes: mostly one, on the other port. */
-export const GUARDS = 1;
-
 /** By namespace of Gateways, the Secrets that their listeners show. */
 export function publishedListenerSecrets(
   published: Snapshot | null,
@@ -221,12 +182,6 @@ class Tally {
     }
   }
 
-  /** Whether it is the first time. */
-  addHost(host: string): boolean {
-    const before = this.#hosts.size;
-    return this.#hosts.add(host).size > before;
-  }
-
   /** Ids. */
   get upstreams(): ReadonlySet<string> {
     return this.#upstreams;
@@ -237,6 +192,7 @@ class Tally {
     return {
       routes,
       bytes,
+      listeners: 0,
       hosts: this.#hosts.size,
       upstreams: this.#upstreams.size,
       certificates: this.#secrets.size,

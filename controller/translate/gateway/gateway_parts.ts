@@ -3,95 +3,82 @@
  * certificates of listeners. Out: numbers in the measure in which what was published is counted, for the bound of
  * all namespaces together (`bounds/cluster_bound.ts`).
  */
-import type { Certificate } from "../../../shared/snapshot/types.ts";
+import type { Certificate, Snapshot } from "../../../shared/snapshot/types.ts";
 import type { NamespaceBounds } from "../bounds/namespace_bounds.ts";
-import { gatewayRouteCharacters, GUARDS, type Parts } from "../bounds/namespace_parts.ts";
+import { NO_PARTS } from "../bounds/cluster_sizes.ts";
+import { filterSetsOf, GatewayTallies, publishedGatewayParts } from "../bounds/gateway_tally.ts";
+import type { Parts } from "../bounds/namespace_parts.ts";
 import { keyOf } from "../../base/identity.ts";
-import { upstreamId } from "../model/backend_ref.ts";
 import type { HttpRouteModel } from "./objects/http_route.ts";
-import type { ListenerModel } from "./objects/listener.ts";
-import type { DemandingRoute, MeasuredDemand, RouteDemands, RouteRefusal } from "./route_bounds.ts";
+import type { RouteRefusal } from "./route_bounds.ts";
+import type { DemandingRoute, MeasuredDemand, RouteDemands } from "./route_demands.ts";
 
 export interface GatewayDemand {
   readonly routes: readonly DemandingRoute[];
   /** Of these, what was published stays. */
   readonly refused: ReadonlyMap<HttpRouteModel, RouteRefusal>;
+  readonly published: Snapshot | null;
   readonly demands: RouteDemands;
-  /** Listeners on the address of Ingresses. */
-  readonly shared: ReadonlySet<ListenerModel>;
   /** What listeners show, by namespace of their Gateways. */
   readonly certificates: ReadonlyMap<string, readonly Certificate[]>;
   readonly bounds: NamespaceBounds;
 }
 
-/** No less than `gatewayParts` has, and at once: what several routes have counts for each of them. By namespace. */
+/**
+ * No less than `gatewayParts` has, and at once: what several routes have counts for each of them, and what stays
+ * beside what is asked for in its place. By namespace.
+ */
 export function mostParts(
   demands: ReadonlyMap<string, MeasuredDemand>,
-  certificates: GatewayDemand["certificates"],
+  { refused, published, certificates }: Pick<
+    GatewayDemand,
+    "refused" | "published" | "certificates"
+  >,
 ): ReadonlyMap<string, Parts> {
-  const namespaces = new Set([...demands.keys(), ...certificates.keys()]);
+  const staying = published === null || refused.size === 0
+    ? NONE
+    : publishedGatewayParts({ ...published, routes: stayingRoutes(refused), listeners: [] });
+  const namespaces = new Set([...demands.keys(), ...staying.keys(), ...certificates.keys()]);
   return new Map(Array.from(namespaces, (namespace): [string, Parts] => {
-    const { routes = 0, characters = 0, hosts = 0, backends = 0 } = demands.get(namespace) ?? {};
+    const asked = demands.get(namespace)?.parts ?? NO_PARTS;
+    const stays = staying.get(namespace) ?? NO_PARTS;
     return [namespace, {
-      routes: routes + GUARDS * hosts,
-      ...{ bytes: characters / 2, hosts, upstreams: backends },
+      routes: asked.routes + stays.routes,
+      hosts: asked.hosts + stays.hosts,
+      bytes: asked.bytes + stays.bytes,
+      listeners: asked.listeners + stays.listeners,
+      upstreams: asked.upstreams + stays.upstreams,
       certificates: certificates.get(namespace)?.length ?? 0,
     }];
   }));
 }
 
+const NONE: ReadonlyMap<string, Parts> = new Map();
+
+function stayingRoutes(refused: GatewayDemand["refused"]) {
+  return [...refused.values()].flatMap(({ published }) => published);
+}
+
 /** By namespace. */
 export function gatewayParts(
-  { routes, refused, demands, shared, certificates, bounds }: GatewayDemand,
+  { routes, refused, published, demands, certificates, bounds }: GatewayDemand,
 ): ReadonlyMap<string, Parts> {
-  const tallies = new Map<string, Tally>();
-  const tallyOf = (namespace: string): Tally => {
-    let tally = tallies.get(namespace);
-    if (tally === undefined) tallies.set(namespace, tally = new Tally());
-    return tally;
-  };
+  const tallies = new GatewayTallies();
+  const sets = filterSetsOf(published);
   for (const each of routes) {
-    const { route, hosts } = each;
-    const tally = tallyOf(route.identity.ref.namespace);
+    const { route } = each;
+    const tally = tallies.of(route.identity.ref.namespace);
     const stays = refused.get(route)?.published;
-    const { routes, characters } = stays === undefined ? demands.of(each) : {
-      routes: stays.length,
-      characters: stays.reduce((sum, route) => sum + gatewayRouteCharacters(route), 0),
-    };
-    tally.routes += routes;
-    tally.characters += characters;
-    for (const [host, listeners] of hosts) {
-      tally.hosts.add(host);
-      if (!listeners.isDisjointFrom(shared)) tally.guarded.add(host);
+    if (stays === undefined) {
+      demands.addTo(tally, each);
+      continue;
     }
-    for (const { reference, port } of route.rules.flatMap(({ backends }) => backends)) {
-      if (reference === null || port === null) continue;
-      tally.upstreams.add(upstreamId(reference.namespace, reference.name, port));
-    }
+    for (const route of stays) tally.addPublished(route, sets.get(route.filterSet ?? ""));
   }
   for (const [namespace, list] of certificates) {
     const secrets = new Set(list.map(({ origin }) => keyOf(origin)));
     // Those beyond the bound of the namespace are refused.
-    tallyOf(namespace).certificates = Math.min(secrets.size, bounds.certificates);
+    tallies.of(namespace).certificates = Math.min(secrets.size, bounds.certificates);
   }
-  return new Map(Array.from(tallies, ([namespace, tally]) => [namespace, tally.parts]));
-}
-
-class Tally {
-  routes = 0;
-  characters = 0;
-  certificates = 0;
-  readonly hosts = new Set<string>();
-  readonly guarded = new Set<string>();
-  readonly upstreams = new Set<string>();
-
-  get parts(): Parts {
-    const { routes, characters, hosts, guarded, upstreams, certificates } = this;
-    return {
-      routes: routes + GUARDS * guarded.size,
-      // As `publishedGatewayParts` has it.
-      bytes: characters / 2,
-      ...{ hosts: hosts.size, upstreams: upstreams.size, certificates },
-    };
-  }
+  return tallies.parts;
 }

@@ -12,8 +12,11 @@ import {
   ingress,
   route,
   Scene,
+  secure,
 } from "../../../tests/support/shared_address_scene.ts";
+import { publishedGatewayParts } from "../bounds/gateway_tally.ts";
 import { DEFAULT_CLUSTER_BOUNDS, type Translation } from "../translator.ts";
+import type { BoundedTranslation } from "./gateway_translation.ts";
 
 const MIB = 1024 * 1024;
 
@@ -173,4 +176,97 @@ Deno.test("certificates of listeners that Secrets have no room for are not shown
     /^with it the configuration would take more than the Secrets with private keys hold, /,
   );
   assert.equal(layPublishedSet(after.snapshot).ok, true);
+});
+
+Deno.test("an HTTPRoute of a namespace that adds nothing has no more hosts and backends for fewer paths", () => {
+  const scene = new Scene({ clusterBounds: { ...DEFAULT_CLUSTER_BOUNDS, memory: SMALL } });
+  const services = [...Array(16).keys()].map((i) => ({
+    metadata: { namespace: "evil", name: `web-${i}` },
+    spec: { ports: [{ port: 80 }] },
+  }));
+  const first = [paths("evil", "a", 0, 512), paths("evil", "b", 1, 960)];
+  const rest = [paths("evil", "c", 2, 1_500)];
+  const reasonOf = (given: Translation, name: string) => acceptedOf(given, name).split(":")[0];
+  const gateways = GATEWAYS;
+  const before = scene.apply({ gateways, services, httpRoutes: [...first, ...rest] });
+  assert.deepEqual(
+    ["evil/a", "evil/b", "evil/c"].map((name) => reasonOf(before, name)),
+    Array(3).fill("False ClusterLimitExceeded"),
+  );
+  scene.apply({ gateways, services, httpRoutes: first });
+  const full = scene.apply({ gateways, services, httpRoutes: [...first, ...rest] });
+  assert.equal(reasonOf(full, "evil/a"), "True Accepted");
+  assert.equal(reasonOf(full, "evil/c"), "False ClusterLimitExceeded");
+  const [{ matches }] = first[0].spec.rules;
+  const changedTo = (hosts: number, backends: number) => {
+    const hostnames = Array.from(
+      { length: hosts },
+      (_, i) => i === 0 ? "a.evil.test" : `a${i}.evil.test`,
+    );
+    const rules = [{
+      matches: matches.slice(0, 32),
+      backendRefs: services.slice(0, backends).map(({ metadata: { name } }) => ({
+        name,
+        port: 80,
+      })),
+    }];
+    return { ...first[0], spec: { ...first[0].spec, hostnames, rules } };
+  };
+  const apply = (changed: typeof first[number]) =>
+    scene.apply({ gateways, services, httpRoutes: [changed, ...first.slice(1), ...rest] });
+  for (const [hosts, backends] of [[8, 1], [1, 8]]) {
+    const after = apply(changedTo(hosts, backends) as typeof first[number]);
+    assert.equal(reasonOf(after, "evil/a"), "False ClusterLimitExceeded");
+    assert.deepEqual(served(after), served(full));
+    assert.deepEqual(after.snapshot.upstreams, full.snapshot.upstreams);
+  }
+  // Less of all.
+  const less = apply({
+    ...first[0],
+    spec: {
+      ...first[0].spec,
+      rules: [{ ...first[0].spec.rules[0], matches: matches.slice(0, 32) }],
+    },
+  });
+  assert.equal(reasonOf(less, "evil/a"), "True Accepted");
+});
+
+Deno.test("what an HTTPRoute asks for is measured as what is published of it", () => {
+  const made = route("evil", "a", 0, ["a.evil.test", "b.evil.test"], ["evil/web", "evil/other"]);
+  const { matches, backendRefs } = paths("evil", "a", 0, 8).spec.rules[0];
+  const redirect = (requestRedirect: unknown) => ({
+    matches: [...matches, { path: { type: "Exact", value: "/exact" } }],
+    filters: [{ type: "RequestRedirect", requestRedirect }],
+  });
+  const rules = [
+    {
+      matches,
+      backendRefs: [...backendRefs, { name: "gone", port: 80 }],
+      timeouts: { request: "3s" },
+    },
+    ...["/a", "/a", '/"b"'].map((replacePrefixMatch) =>
+      redirect({ path: { type: "ReplacePrefixMatch", replacePrefixMatch } })
+    ),
+    redirect({ path: { type: "ReplaceFullPath", replaceFullPath: "/a" } }),
+    redirect({ scheme: "https", port: 444 }),
+    { matches, filters: [{ type: "Unknown" }], timeouts: { request: "3s" } },
+  ];
+  const gateways = [
+    secure(gateway("evil", "web", 0, "*.evil.test")),
+    gateway("evil", "other", 1, "*.evil.test", "b.evil.test"),
+  ];
+  const services = ["web", "gone"].map((name) => ({
+    metadata: { namespace: "evil", name },
+    spec: { ports: [{ port: 80 }] },
+  }));
+  const [secret] = secrets("evil", "cert", 1);
+  const httpRoutes = [{ ...made, spec: { ...made.spec, rules } }] as unknown as typeof made[];
+  const { gateway: translated, snapshot } = new Scene().apply({
+    ...{ gateways, services, httpRoutes },
+    secrets: [{ ...secret, metadata: { namespace: "evil", name: "cert" } }],
+  });
+  const { wanted } = translated as unknown as BoundedTranslation;
+  const published = publishedGatewayParts(snapshot);
+  assert.deepEqual(wanted, published);
+  assert.ok(snapshot.filterSets!.length > 30);
 });

@@ -8,7 +8,7 @@ import { LastResult, ObjectCache } from "../../base/memo.ts";
 import { RouteSettingsPool } from "../model/route_settings.ts";
 import { type GatewayModel, readGateway } from "./objects/gateway.ts";
 import { type GatewayClassModel, readGatewayClasses } from "./objects/gateway_class.ts";
-import { RouteDemands } from "./route_bounds.ts";
+import { RouteDemands } from "./route_demands.ts";
 import { type HttpRouteModel, readHttpRoute } from "./objects/http_route.ts";
 import { RoutePlacements } from "./served_routes.ts";
 import { HostGuards } from "./sharing/host_guards.ts";

@@ -27,9 +27,9 @@ import {
   crowdedNamespaces,
   cutNamespaces,
   refusedRoutes,
-  type RouteDemand,
   routesOverCluster,
 } from "./route_bounds.ts";
+import type { DemandingRoute, RouteDemand } from "./route_demands.ts";
 import { BackendTlsPolicies } from "./objects/backend_tls_policy.ts";
 import { CertificateRoom } from "./certificate_bounds.ts";
 import { gatewayParts, mostParts } from "./gateway_parts.ts";
@@ -58,9 +58,14 @@ import type { ListenerModel } from "./objects/listener.ts";
 import { type ListenerSetStatus, listenerSetStatuses } from "./objects/listener_set.ts";
 import { overlapConditions } from "./overlapping_listeners.ts";
 import { ReferenceGrants } from "./objects/reference_grant.ts";
-import { type AttachmentContext, RouteAttachments, type RouteStatus } from "./route_attachments.ts";
-import { publishedGateways, serveListeners } from "./served_listeners.ts";
-import type { KeptRoute } from "./served_routes.ts";
+import {
+  type AttachmentContext,
+  RouteAttachments,
+  type RouteParents,
+  type RouteStatus,
+} from "./route_attachments.ts";
+import { placeListeners, publishedGateways, serveListeners } from "./served_listeners.ts";
+import { type KeptRoute, placesOf } from "./served_routes.ts";
 import { type RouteNamespaces, shareListeners, withinBounds } from "./shared_listeners.ts";
 import {
   type HostCertificates,
@@ -184,7 +189,16 @@ export function translateGatewayApi(
     context,
   );
   const attached = routes.flatMap((route) => attachments.attach(route) ?? []);
-  const demanding = attached.filter(({ isServed }) => isServed);
+  const placed = placeListeners(
+    gateways,
+    (listener, gateway) =>
+      gateway.isServed && acceptedCondition(listener, gateway).status === "True",
+    published?.listeners ?? [],
+    listenRange,
+  );
+  const { ids, containerPorts } = placed;
+  const served = attached.filter(({ isServed }) => isServed);
+  const demanding = demandingRoutes(served, ids);
   const demands = readers.demands.totals(demanding);
   const crowded = crowdedNamespaces(demands, context).union(cutNamespaces(demanding));
   const overNamespace = refusedRoutes(demanding, crowded, context, readers.demands);
@@ -196,14 +210,13 @@ export function translateGatewayApi(
     }));
   });
   const shown = certificatesByNamespace(found);
-  let wanted = mostParts(demands, shown);
+  const wantedBy = { refused: overNamespace, published, certificates: shown };
+  let wanted = mostParts(demands, wantedBy);
   let full = context.room.fullFor(wanted);
   if (full.namespaces.size > 0) {
-    const sharing = gateways.filter(({ address }) => address === "shared");
     wanted = gatewayParts({
-      ...{ routes: demanding, refused: overNamespace, demands: readers.demands },
-      shared: new Set(sharing.flatMap(({ listeners }) => listeners)),
-      ...{ certificates: shown, bounds: context.bounds },
+      ...wantedBy,
+      ...{ routes: demanding, demands: readers.demands, bounds: context.bounds },
     });
     full = context.room.fullFor(wanted);
   }
@@ -217,29 +230,22 @@ export function translateGatewayApi(
   const room = new CertificateRoom(context.bounds, published, shown, full);
   const listenerTls = boundedCertificates(found, room);
   const certificates = new Map<string, Certificate>();
-  const { listeners, ids, containerPorts } = serveListeners(
-    gateways,
-    (listener, gateway) =>
-      gateway.isServed && acceptedCondition(listener, gateway).status === "True",
-    (listener) => {
-      const shown = listenerTls.get(listener)!.certificates;
-      for (const certificate of shown) certificates.set(certificate.id, certificate);
-      return shown;
-    },
-    published?.listeners ?? [],
-    listenRange,
-  );
-  const kept = demanding.flatMap((each): KeptRoute[] => {
+  const listeners = serveListeners(placed, (listener) => {
+    const shown = listenerTls.get(listener)!.certificates;
+    for (const certificate of shown) certificates.set(certificate.id, certificate);
+    return shown;
+  });
+  const kept = served.flatMap((each): KeptRoute[] => {
     const refusal = refused.get(each.route);
     return refusal === undefined ? [] : [attachments.keep(each, refusal.published, ids)];
   });
-  const placed = readers.placements.serve(
+  const { routes: ofHosts, filterSets } = readers.placements.serve(
     attachments.routes,
     ids,
     kept,
     published?.filterSets ?? [],
   );
-  const guarded = readers.guards.guard({ routes: placed.routes, listeners, ...sharing });
+  const guarded = readers.guards.guard({ routes: ofHosts, listeners, ...sharing });
   const named = new Map(Array.from(ids, ([listener, id]): [string, NamedCertificate[]] => {
     const { certificates, names } = listenerTls.get(listener)!;
     return [id, certificates.map(({ id }, i) => ({ id, names: new Set(names[i]) }))];
@@ -258,14 +264,29 @@ export function translateGatewayApi(
     parts: {
       listeners,
       routes: guarded.routes,
-      filterSets: placed.filterSets,
+      filterSets,
       certificates: [...certificates.values()].sort((a, b) => compareText(a.id, b.id)),
-      hostCertificates: hostCertificates(placed.routes, listeners, named, sharing.ownership),
+      hostCertificates: hostCertificates(ofHosts, listeners, named, sharing.ownership),
       sharedHosts: guarded.hosts,
     },
     ...{ demands, wanted },
     isCrowded: crowded.size + full.namespaces.size > 0 || room.isFull,
   };
+}
+
+/** On the listeners that are served. */
+function demandingRoutes(
+  routes: readonly RouteParents[],
+  ids: ReadonlyMap<ListenerModel, string>,
+): readonly DemandingRoute[] {
+  const places = placesOf(ids);
+  return routes.map(({ route, hosts }) => ({
+    route,
+    hosts: new Map(Array.from(hosts, ([host, listeners]) => [
+      host,
+      [...listeners].flatMap((listener) => places.get(listener) ?? []),
+    ])),
+  }));
 }
 
 interface FoundCertificates {

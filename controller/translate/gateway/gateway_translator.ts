@@ -31,7 +31,8 @@ import {
 } from "./gateway_translation.ts";
 import type { GatewayRoom } from "../bounds/cluster_bound.ts";
 import { isSameBounds, type NamespaceBounds } from "../bounds/namespace_bounds.ts";
-import { crowdedNamespaces, type RouteDemand } from "./route_bounds.ts";
+import { crowdedNamespaces } from "./route_bounds.ts";
+import type { RouteDemand } from "./route_demands.ts";
 import type { ListenerModel } from "./objects/listener.ts";
 import { publishedParts } from "./published_parts.ts";
 import type { AddressKind, ServiceDefaults } from "./objects/parameters.ts";

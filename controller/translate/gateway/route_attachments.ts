@@ -29,7 +29,6 @@ import { HTTP_ROUTE, type ListenerModel } from "./objects/listener.ts";
 import type { ListenerSetStatus } from "./objects/listener_set.ts";
 import type { ParentRef } from "./objects/parent_ref.ts";
 import type { ReferenceGrants } from "./objects/reference_grant.ts";
-import type { DemandingRoute } from "./route_bounds.ts";
 import { type AttachedRoute, broken, type KeptRoute } from "./served_routes.ts";
 
 /** What is known of Services, and of the namespaces of routes. */
@@ -55,7 +54,10 @@ export interface ParentStatus {
 }
 
 /** A route that has a parent of ours. */
-export interface RouteParents extends DemandingRoute {
+export interface RouteParents {
+  readonly route: HttpRouteModel;
+  /** By host pattern. */
+  readonly hosts: ReadonlyMap<string, ReadonlySet<ListenerModel>>;
   readonly parents: readonly { readonly parent: ParentRef; readonly attachment: Attachment }[];
   /** Whether it has a host on a listener. */
   readonly isServed: boolean;

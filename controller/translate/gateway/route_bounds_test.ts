@@ -345,3 +345,103 @@ Deno.test("kept rules of a refused route follow grants and listeners", () => {
   const without = translated({ ...given, gateways: [closed] }, bounds, larger.snapshot);
   deepEqual(without.snapshot.routes, []);
 });
+
+/** A Gateway of the namespace with a listener that all may attach to on each port. */
+function gatewayOf(namespace: string, name: string, ports: readonly number[]): GatewayObject {
+  return {
+    metadata: { namespace, name },
+    spec: {
+      gatewayClassName: "pingress",
+      listeners: ports.map((port) => ({
+        ...{ name: `on-port-${port}`, port, protocol: "HTTP" },
+        allowedRoutes: { namespaces: { from: "All" } },
+      })),
+    },
+  };
+}
+
+Deno.test("names of the listeners that routes attach to count for the bytes of the namespace", () => {
+  const gateways = Array.from(
+    { length: 16 },
+    (_, i) => gatewayOf("infra", `gateway-${i}-${"n".repeat(200)}`, [80, 81]),
+  );
+  const of = (n: number, parents: number) => {
+    const { metadata, spec } = route("a", n, { rules: [rule(8)] });
+    const parentRefs = gateways.slice(0, parents).map(({ metadata }) => metadata);
+    return { metadata, spec: { ...spec as object, parentRefs } } as GatewayObject;
+  };
+  // Eight paths on 32 listeners of 220 characters are some 56 KB.
+  const bounds = { hostBytes: 100_000 };
+  const given = (...httpRoutes: readonly GatewayObject[]) => resources(httpRoutes, { gateways });
+  const first = translated(given(of(0, 16), of(1, 16)), bounds);
+  deepEqual(accepted(first), {
+    "a/route-0": "Accepted",
+    "a/route-1": "NamespaceLimitExceeded",
+  });
+  match(
+    first.gateway!.routes[1].parents[0].conditions[0].message,
+    /more than 100000 bytes of hosts, matches, listeners and settings, .* or parentRefs /,
+  );
+  deepEqual(accepted(translated(given(of(0, 16), of(1, 8)), bounds)), {
+    "a/route-0": "Accepted",
+    "a/route-1": "Accepted",
+  });
+  const lower = translated(given(of(0, 16)), { hostBytes: 10 }, first.snapshot);
+  deepEqual(lower.snapshot.routes, first.snapshot.routes);
+  deepEqual(accepted(lower), { "a/route-0": "Accepted" });
+});
+
+/** A rule of so many paths that redirects. */
+function redirect(paths: number, requestRedirect: unknown) {
+  const { matches } = rule(paths);
+  return { matches, filters: [{ type: "RequestRedirect", requestRedirect }] };
+}
+
+const replaced = (type: string, field: string, value: string) => ({
+  path: { type, [field]: value },
+});
+
+Deno.test("each redirect that a namespace has counts for its bytes", () => {
+  const gateways = [gatewayOf("infra", "web", [80, 81])];
+  const prefix = replaced("ReplacePrefixMatch", "replacePrefixMatch", `/${"p".repeat(999)}`);
+  const full = replaced("ReplaceFullPath", "replaceFullPath", `/${"p".repeat(999)}`);
+  const reasons = (redirects: readonly unknown[], hostBytes: number) => {
+    const routes = redirects.map((each, n) => route("a", n, { rules: [redirect(16, each)] }));
+    return Object.values(accepted(translated(resources(routes, { gateways }), { hostBytes })));
+  };
+  // For each path and port another one.
+  deepEqual(reasons([prefix, prefix], 60_000), ["Accepted", "NamespaceLimitExceeded"]);
+  // For each port another one.
+  deepEqual(reasons([full, full], 12_000), ["Accepted", "Accepted"]);
+  // The same on all ports.
+  deepEqual(reasons([{ ...full, scheme: "https" }], 5_000), ["Accepted"]);
+});
+
+Deno.test("a lower bound takes nothing away of routes that redirect", () => {
+  const gateways = [gatewayOf("infra", "web", [80, 81])];
+  const redirects = [
+    replaced("ReplacePrefixMatch", "replacePrefixMatch", '/"new"'),
+    replaced("ReplacePrefixMatch", "replacePrefixMatch", '/"new"'),
+    replaced("ReplaceFullPath", "replaceFullPath", '/"new"'),
+    { scheme: "https", hostname: "example.com", port: 444, statusCode: 301 },
+    { scheme: "https", hostname: "example.com", port: 444, statusCode: 301 },
+  ];
+  const rules = redirects.map((each, i) => ({
+    ...redirect(i + 1, each),
+    timeouts: { request: "3s" },
+  }));
+  const exact = rules.map((each) => ({
+    ...each,
+    matches: [...each.matches, { path: { type: "Exact", value: "/exact" } }],
+  }));
+  const given = resources([route("a", 0, { rules }), route("a", 1, { rules: exact })], {
+    gateways,
+  });
+  const before = translated(given);
+  deepEqual(accepted(before), { "a/route-0": "Accepted", "a/route-1": "Accepted" });
+  for (const bounds of [{ routes: 2 }, { hostBytes: 10 }]) {
+    const after = translated(given, bounds, before.snapshot);
+    deepEqual(after.snapshot.routes, before.snapshot.routes);
+    deepEqual(accepted(after), { "a/route-0": "Accepted", "a/route-1": "Accepted" });
+  }
+});

@@ -19,25 +19,26 @@ import type { ListenerModel } from "./objects/listener.ts";
 import type { AddressKind } from "./objects/parameters.ts";
 import { sharedSocket } from "./sharing/shared_ports.ts";
 
-export interface ServedListeners {
-  /** Sorted by id. */
-  readonly listeners: readonly Listener[];
+/** Where listeners are served. */
+export interface PlacedListeners {
   readonly ids: ReadonlyMap<ListenerModel, string>;
   readonly containerPorts: ContainerPorts;
+  readonly places: readonly PlacedListener[];
 }
 
-/**
- * @param isAccepted Whether a listener is to be served, as far as its Gateway says.
- * @param certificatesOf Of a listener of HTTPS: those to show; none where one of them cannot be used, so that
- *   handshakes for its names are refused.
- */
-export function serveListeners(
+interface PlacedListener {
+  readonly gateway: ConfiguredGateway;
+  readonly listener: ListenerModel;
+  readonly place: ListenerPlace;
+}
+
+/** @param isAccepted Whether a listener is to be served, as far as its Gateway says. */
+export function placeListeners(
   gateways: readonly ConfiguredGateway[],
   isAccepted: (listener: ListenerModel, gateway: ConfiguredGateway) => boolean,
-  certificatesOf: (listener: ListenerModel) => readonly Certificate[],
   published: readonly Listener[],
   range: PortRange,
-): ServedListeners {
+): PlacedListeners {
   const accepted = gateways.map((gateway) => {
     const listeners = gateway.listeners.filter((listener) => isAccepted(listener, gateway));
     return { gateway, listeners };
@@ -50,17 +51,29 @@ export function serveListeners(
     publishedPorts(published),
     range,
   );
-  const served: Listener[] = [];
-  const ids = new Map<ListenerModel, string>();
-  for (const { gateway, listeners } of accepted) {
-    for (const listener of listeners) {
+  const places = accepted.flatMap(({ gateway, listeners }) =>
+    listeners.flatMap((listener): PlacedListener[] => {
       const place = placeOf(listener, gateway, containerPorts);
-      if (place === null) continue;
-      ids.set(listener, place.id);
-      served.push(listenerOf(place, listener, gateway, certificatesOf(listener)));
-    }
-  }
-  return { listeners: served.sort((a, b) => compareText(a.id, b.id)), ids, containerPorts };
+      return place === null ? [] : [{ gateway, listener, place }];
+    })
+  );
+  const ids = new Map(places.map(({ listener, place: { id } }) => [listener, id]));
+  return { ids, containerPorts, places };
+}
+
+/**
+ * Sorted by id.
+ *
+ * @param certificatesOf Of a listener of HTTPS: those to show; none where one of them cannot be used, so that
+ *   handshakes for its names are refused.
+ */
+export function serveListeners(
+  { places }: PlacedListeners,
+  certificatesOf: (listener: ListenerModel) => readonly Certificate[],
+): readonly Listener[] {
+  return places.map(({ gateway, listener, place }) =>
+    listenerOf(place, listener, gateway, certificatesOf(listener))
+  ).sort((a, b) => compareText(a.id, b.id));
 }
 
 type ListenerPlace = Pick<Listener, "id" | "socket">;

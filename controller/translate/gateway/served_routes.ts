@@ -58,10 +58,19 @@ interface Placed extends PlacedMatch {
 }
 
 /** A listener that is served, as far as routes depend on it. */
-interface Place {
+export interface Place {
   readonly id: string;
   readonly protocol: string;
   readonly port: number;
+}
+
+export function placesOf(
+  ids: ReadonlyMap<ListenerModel, string>,
+): ReadonlyMap<ListenerModel, Place> {
+  return new Map(Array.from(ids, ([listener, id]) => {
+    const { protocol, port } = listener;
+    return [listener, { id, protocol, port }] as const;
+  }));
 }
 
 /** What the routes of an HTTPRoute are made of, besides itself. */
@@ -93,10 +102,7 @@ export class RoutePlacements {
     kept: readonly KeptRoute[],
     publishedSets: readonly FilterSet[],
   ): ServedRoutes {
-    const places = new Map(Array.from(ids, ([listener, id]) => {
-      const { protocol, port } = listener;
-      return [listener, { id, protocol, port }] as const;
-    }));
+    const places = placesOf(ids);
     const placed = [
       ...attached.flatMap((each) => this.#placed(each, places)),
       ...keptRoutes(kept, publishedSets),
@@ -193,7 +199,7 @@ export interface Variant<T> {
 
 /** A redirect depends on the listener's protocol and port, all else of a rule does not. */
 export function variantsOf<T extends Pick<ListenerModel, "protocol" | "port">>(
-  { fault, filters: { redirect } }: RuleModel,
+  { fault, filters: { redirect } }: Pick<RuleModel, "fault" | "filters">,
   listeners: readonly T[],
 ): Variant<T>[] {
   if (listeners.length === 0) return [];

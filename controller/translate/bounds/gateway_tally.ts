@@ -1,0 +1,179 @@
+/**
+ * What Gateways and HTTPRoutes have served, in numbers. In: routes as they were published, or what rules ask for.
+ * Out: the parts of one namespace or one HTTPRoute, in the same measure for both.
+ */
+import { sharedSocketOf } from "../../../shared/snapshot/listener_id.ts";
+import { listenersCharacters, matchCharacters } from "../../../shared/snapshot/memory.ts";
+import type { Route, Snapshot } from "../../../shared/snapshot/types.ts";
+import { HTTP_ROUTES } from "../../kube/types.ts";
+import { type Parts, publishedListenerSecrets } from "./namespace_parts.ts";
+
+/** Of a backend of an HTTPRoute, its id. */
+export const BACKEND_CHARACTERS = 40;
+
+/** Replies that a host on a shared address has beside its routes: mostly one, on the other port. */
+const GUARDS = 1;
+
+/** Beside its filters, a filter set takes its id, and what `weightOf` has for one: half of both, as of all bytes. */
+const FILTER_SET_BYTES = 100;
+
+/** Ids of the upstreams of a route. */
+export type Backends = readonly string[];
+
+/** Of one namespace, or one HTTPRoute. What has a name counts once. */
+export class GatewayTally {
+  routes = 0;
+  /** Of hosts, matches and backends, each route with its own. */
+  characters = 0;
+  listeners = 0;
+  certificates = 0;
+  readonly filterSets = new FilterSetTally();
+  readonly #hosts = new Set<string>();
+  /** Of these, those on a shared address, with the most characters of listeners that a route has there. */
+  readonly #guarded = new Map<string, number>();
+  readonly #upstreams = new Set<string>();
+
+  /** @param filterSet Its own, if it has one. */
+  addPublished(
+    route: Route,
+    filterSet: MeasuredFilterSet | undefined,
+    backends: Backends = backendsOf(route),
+  ): void {
+    const { host, match, listeners = [] } = route;
+    this.routes++;
+    // The host is in the id, too.
+    this.characters += 2 * host.length + matchCharacters(match) +
+      BACKEND_CHARACTERS * backends.length;
+    const ofListeners = listenersCharacters(listeners);
+    this.listeners += ofListeners;
+    this.addHost(host, listeners, ofListeners);
+    for (const upstream of backends) this.#upstreams.add(upstream);
+    if (filterSet !== undefined) this.filterSets.addPublished(filterSet);
+  }
+
+  /**
+   * @param listeners Ids, those of one route.
+   * @param characters Theirs.
+   */
+  addHost(host: string, listeners: readonly string[], characters: number): void {
+    this.#hosts.add(host);
+    if (!listeners.some((id) => sharedSocketOf(id) !== null)) return;
+    this.#guarded.set(host, Math.max(characters, this.#guarded.get(host) ?? 0));
+  }
+
+  addUpstream(upstream: string): void {
+    this.#upstreams.add(upstream);
+  }
+
+  get parts(): Parts {
+    const { routes, characters, certificates, filterSets } = this;
+    // A guard names listeners, too.
+    let { listeners } = this;
+    for (const ofGuard of this.#guarded.values()) listeners += ofGuard;
+    return {
+      routes: routes + GUARDS * this.#guarded.size,
+      // Bytes of hosts and paths of Ingresses stand for twice as many characters.
+      bytes: characters / 2 + filterSets.bytes + FILTER_SET_BYTES * filterSets.count,
+      ...{ listeners, hosts: this.#hosts.size, upstreams: this.#upstreams.size, certificates },
+    };
+  }
+}
+
+/** Ids of the upstreams that a published route names, also of those that it may not reach. */
+export function backendsOf({ action }: Pick<Route, "action">): Backends {
+  return action.kind === "forward" ? action.backends.map(({ upstream }) => upstream) : [];
+}
+
+/**
+ * Filter sets that differ in the prefix alone that they replace, as a redirect has another one for each path:
+ * each prefix, null for none, with the characters that it adds to the text.
+ */
+export interface Prefixes {
+  readonly each: ReadonlyMap<string | null, number>;
+  /** Of all. */
+  readonly characters: number;
+}
+
+/** Filter sets, each once. */
+export class FilterSetTally {
+  count = 0;
+  /** JSON of their filters. */
+  bytes = 0;
+  readonly #published = new Set<string>();
+  readonly #prefixes = new Map<string, ReadonlyMap<string | null, number>>();
+  /** Of the same text, those of several rules. */
+  readonly #merged = new Map<string, Map<string | null, number>>();
+
+  addPublished({ id, bytes }: MeasuredFilterSet): void {
+    if (this.#published.has(id)) return;
+    this.#published.add(id);
+    this.count++;
+    this.bytes += bytes;
+  }
+
+  /** @param text JSON of the filters without a prefix. */
+  add(text: string, { each, characters }: Prefixes): void {
+    const known = this.#merged.get(text) ?? this.#prefixes.get(text);
+    if (known === each) return;
+    if (known === undefined) {
+      this.#prefixes.set(text, each);
+      this.count += each.size;
+      this.bytes += each.size * text.length + characters;
+      return;
+    }
+    const merged = this.#merged.get(text) ?? new Map(known);
+    this.#merged.set(text, merged);
+    for (const [prefix, more] of each) {
+      if (merged.has(prefix)) continue;
+      merged.set(prefix, more);
+      this.count++;
+      this.bytes += text.length + more;
+    }
+  }
+}
+
+/** A filter set that was published. */
+export interface MeasuredFilterSet {
+  readonly id: string;
+  /** JSON of its filters. */
+  readonly bytes: number;
+}
+
+/** By id. */
+export function filterSetsOf(published: Snapshot | null): ReadonlyMap<string, MeasuredFilterSet> {
+  return new Map(
+    (published?.filterSets ?? []).map((
+      { id, filters },
+    ) => [id, { id, bytes: JSON.stringify(filters).length }]),
+  );
+}
+
+/** By namespace: routes count for that of their HTTPRoute, certificates for that of the Gateway. */
+export function publishedGatewayParts(published: Snapshot): ReadonlyMap<string, Parts> {
+  const tallies = new GatewayTallies();
+  const sets = filterSetsOf(published);
+  for (const route of published.routes) {
+    const { origin, filterSet } = route;
+    if (origin.kind !== HTTP_ROUTES.kind) continue;
+    tallies.of(origin.namespace).addPublished(route, sets.get(filterSet ?? ""));
+  }
+  for (const [namespace, secrets] of publishedListenerSecrets(published)) {
+    tallies.of(namespace).certificates = secrets.size;
+  }
+  return tallies.parts;
+}
+
+/** By namespace. */
+export class GatewayTallies {
+  readonly #byNamespace = new Map<string, GatewayTally>();
+
+  of(namespace: string): GatewayTally {
+    let tally = this.#byNamespace.get(namespace);
+    if (tally === undefined) this.#byNamespace.set(namespace, tally = new GatewayTally());
+    return tally;
+  }
+
+  get parts(): ReadonlyMap<string, Parts> {
+    return new Map(Array.from(this.#byNamespace, ([namespace, { parts }]) => [namespace, parts]));
+  }
+}
