@@ -61,6 +61,12 @@ export interface PairSize {
 /** Where no Secret is known: a leaf and an intermediate of RSA, and a key of 2,048 bits. */
 const USUAL_PAIR: PairSize = { chain: 4_000, key: 1_700 };
 
+/**
+ * A Secret counts no more in the average, in characters: a chain of ten certificates, a key of 4,096 bits. Whoever
+ * may write Secrets would otherwise decide what certificates of others count.
+ */
+const LARGEST_PAIR: PairSize = { chain: 20_000, key: 3_300 };
+
 /** Averages in characters are rounded up to this: one Secret more changes nothing then. */
 const PAIR_STEP = 100;
 
@@ -164,10 +170,13 @@ export function averagePair(list: readonly KubeSecret[]): PairSize {
       : [];
   });
   if (pairs.length === 0) return USUAL_PAIR;
-  const average = (field: keyof PairSize) =>
-    Math.ceil(
-      pairs.reduce((sum, pair) => sum + pair[field], 0) / pairs.length * DECODED / PAIR_STEP,
-    ) * PAIR_STEP;
+  const average = (field: keyof PairSize) => {
+    const sum = pairs.reduce(
+      (sum, pair) => sum + Math.min(pair[field] * DECODED, LARGEST_PAIR[field]),
+      0,
+    );
+    return Math.ceil(sum / pairs.length / PAIR_STEP) * PAIR_STEP;
+  };
   return { chain: average("chain"), key: average("key") };
 }
 

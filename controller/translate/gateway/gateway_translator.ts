@@ -317,7 +317,9 @@ export class GatewayTranslator {
 
 function socketsOf(published: Snapshot | null): string {
   const listeners = published?.listeners ?? [];
-  return JSON.stringify(listeners.map(({ id, port, socket }) => [id, port, socket]));
+  return JSON.stringify(
+    listeners.map(({ id, port, socket, hostname }) => [id, port, socket, hostname]),
+  );
 }
 
 /** @param hostnames Of listeners. */

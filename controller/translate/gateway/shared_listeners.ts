@@ -51,13 +51,13 @@ export function shareListeners(
     shareableListeners(gateway).filter(({ hostname }) => hostname?.startsWith("*.") !== true)
       .map((listener): Claim => ({ gateway, listener }))
   );
-  const served = new Set(published.map(({ id }) => id));
+  const served = new Set(published.map(({ id, hostname }) => `${id} ${hostname ?? ANY_HOST}`));
   const rankOf = ({ gateway, listener }: Claim): number => {
     const { hostname } = listener;
     const owner = hostname === null ? undefined : ownership.owners.get(hostname)?.namespace;
     if (owner === gateway.identity.ref.namespace) return 0;
     if (owner !== undefined && namespaces.get(listener)?.has(owner)) return 1;
-    return served.has(idOf(gateway, listener)) ? 2 : REASONS.length;
+    return served.has(`${idOf(gateway, listener)} ${hostname ?? ANY_HOST}`) ? 2 : REASONS.length;
   };
   const conflicts = new Map<ConfiguredGateway, Map<string, Conflict>>();
   const groups = Map.groupBy(

@@ -84,6 +84,22 @@ Deno.test("a listener that is served is not displaced by a change of an older Ga
   assert.match(message, /^listener l0 of Gateway infra\/web, which is served already, /);
 });
 
+Deno.test("an older Gateway that removes the hostname of its listener does not displace the one for any host", () => {
+  const scene = new Scene();
+  const common = gateway("infra", "web", 5, null);
+  const httpRoutes = [
+    route("shop", "one", 6, ["app.test"], ["infra/web"]),
+    route("shop", "two", 6, ["two.test"], ["infra/web"]),
+  ];
+  scene.apply({ gateways: [common, gateway("evil", "evil", 0, "evil.test")], httpRoutes });
+  const { snapshot } = scene.apply({
+    gateways: [common, gateway("evil", "evil", 0, null)],
+    httpRoutes,
+  });
+  assert.equal(winner(snapshot, "app.test"), "HTTPRoute shop/one");
+  assert.equal(winner(snapshot, "two.test"), "HTTPRoute shop/two");
+});
+
 Deno.test("a wildcard hostname of another Gateway withholds no host from its owner", () => {
   const old = ingress("shop", "old", 0, "a.shop.test");
   const squat = gateway("evil", "squat", 2, "*.shop.test", null);
