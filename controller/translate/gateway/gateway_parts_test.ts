@@ -231,7 +231,7 @@ Deno.test("an HTTPRoute of a namespace that adds nothing has no more hosts and b
   assert.equal(reasonOf(less, "evil/a"), "True Accepted");
 });
 
-Deno.test("what an HTTPRoute asks for is measured as what is published of it", () => {
+Deno.test("the measure of an HTTPRoute equals that of its published routes", () => {
   const made = route("evil", "a", 0, ["a.evil.test", "b.evil.test"], ["evil/web", "evil/other"]);
   const { matches, backendRefs } = paths("evil", "a", 0, 8).spec.rules[0];
   const redirect = (requestRedirect: unknown) => ({
