@@ -26,7 +26,7 @@ export const BOUND_OPTIONS = defineOptions({
     min: 1024,
     reason: "400 bytes for each of 10,000 routes",
     help: "Maximum size of all hosts, paths, other matches and settings of routes, such as " +
-      "allowlists, of a namespace. Above it, as with --max-namespace-routes.",
+      "allowlists, of a namespace, and of the names of listeners of its HTTPRoutes. Above it, as with --max-namespace-routes.",
   },
   maxNamespaceEndpoints: {
     type: "integer",
