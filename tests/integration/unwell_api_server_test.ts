@@ -158,15 +158,26 @@ Deno.test("status --watch ends where a server does not answer in time", async ()
   });
 });
 
-Deno.test("a token that no header can have is named, and not shown", async () => {
-  const token = "secret-begin\nsecret-end";
-  await withServer({ answer: status(500, "InternalError", "unused"), token }, async (run) => {
-    for (const [command, code] of [["check", 1], ["status", 2]] as const) {
-      const output = await run(command);
-      const text = output.out + output.err;
-      assert.equal(output.code, code, text);
-      assert.match(text, /credentials cannot be sent: /);
-      assert.doesNotMatch(text, /Uncaught|^ +at |secret-/m);
-    }
+for (
+  const [what, token, codes, says] of [
+    ["no header can have", "secret-begin€secret-end", [1, 2], /credentials cannot be sent: /],
+    [
+      "has a line break",
+      "secret-begin\nsecret-end",
+      [2, 2],
+      /the token of its user has a line break .*; write it on one line/,
+    ],
+  ] as const
+) {
+  Deno.test(`a token that ${what} is named, and not shown`, async () => {
+    await withServer({ answer: status(500, "InternalError", "unused"), token }, async (run) => {
+      for (const [i, command] of ["check", "status"].entries()) {
+        const output = await run(command);
+        const text = output.out + output.err;
+        assert.equal(output.code, codes[i], text);
+        assert.match(text, says);
+        assert.doesNotMatch(text, /Uncaught|^ +at |secret-/m);
+      }
+    });
   });
-});
+}

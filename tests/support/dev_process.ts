@@ -13,6 +13,9 @@ export const EXAMPLES = join(ROOT, "examples");
 /** How long anything is waited for, in ms, before the test gives up. */
 export const PATIENCE = 20_000;
 
+/** All that commands about a folder print on standard error: a busy machine takes over a second for a step. */
+export const PROGRESS = /^(?:Reading the manifests\n|Comparing\n)*$/;
+
 type Task = "dev" | "explain" | "lint" | "pingress";
 
 /** The task's command line, run by the same Deno as this test. */
