@@ -6,7 +6,7 @@ import { eventually } from "./support/condition.ts";
 import { ControllerScene, rule } from "./support/controller_scene.ts";
 import { FAST_ELECTION } from "./support/fault_scene.ts";
 import { installGatewayCrds } from "./support/gateway_crds.ts";
-import { gatewayClass, gatewayOf, httpListeners } from "./support/gateway_objects.ts";
+import { gatewayClass, gatewayOf, httpListeners, routeOf } from "./support/gateway_objects.ts";
 import { readyProxy, replicasKubeconfig } from "./support/gateway_proxies.ts";
 import { type LiveStatus, shown, V1 } from "./support/gateway_status_scene.ts";
 import { connectProxy, streamTrust } from "./support/stream_scene.ts";
@@ -98,16 +98,7 @@ clusterTest(
     await scene.eventuallyRouted(`${HOST} Prefix /`);
     await scene.eventuallyRouted("mine.example.com Prefix /");
     const route = (name: string, hostname: string) =>
-      cluster.apply({
-        apiVersion: V1,
-        kind: "HTTPRoute",
-        metadata: { name },
-        spec: {
-          parentRefs: [{ name: "web" }],
-          hostnames: [hostname],
-          rules: [{ backendRefs: [{ name: "web", port: 80 }] }],
-        },
-      } as Partial<KubeObject>, { namespace: app });
+      cluster.apply(routeOf(name, hostname), { namespace: app });
     await route("foreign", HOST);
     await route("waiting", "mine.example.com");
     const says = async (name: string, accepted: string, message: string) =>

@@ -64,8 +64,7 @@ Deno.test("exemplars of workers are in a scrape, for scrapers that accept OpenMe
     args: [
       "--allow-loopback-upstreams",
       "--workers=2",
-      "--trace-ratio=1",
-      `--otlp-endpoint=${collector.url}`,
+      ...collector.flags,
     ],
   });
   for (let i = 0; i < 8; i++) {

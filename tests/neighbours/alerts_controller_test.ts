@@ -8,6 +8,7 @@ import { ControllerScene, rule } from "../cluster/support/controller_scene.ts";
 import { FAST_ELECTION } from "../cluster/support/fault_scene.ts";
 import { failure } from "../cluster/support/gateway_answers.ts";
 import { startStreamedProxy } from "../cluster/support/streamed_proxy.ts";
+import type { ProxyProcess } from "../support/proxy_process.ts";
 import { AlertScene } from "./alert_scene.ts";
 import { clusterTargets, workloadStatus } from "./cluster_targets.ts";
 
@@ -18,6 +19,16 @@ const THRESHOLDS = { staleSeconds: 10, watchRestarts: 2 };
 
 /** For what a controller reports after half a minute, and for watches that fail with growing pauses; in ms. */
 const LONG = 120_000;
+
+/** Null, with a line `skipped: …`, where Prometheus is missing. */
+async function startAlerts(
+  name: string,
+  scene: ControllerScene,
+  proxy: ProxyProcess,
+): Promise<AlertScene | null> {
+  const targets = await clusterTargets(scene, proxy);
+  return await AlertScene.start(name, { thresholds: THRESHOLDS, targets });
+}
 
 clusterTest(
   "a limit, proxies that are not ready, failed writes, a lost lease and a frozen controller fire alerts",
@@ -30,10 +41,7 @@ clusterTest(
     await scene.ingress("first");
     const controller = await scene.startController();
     await using proxy = await startStreamedProxy(scene);
-    const alerts = await AlertScene.start("alerts of a controller", {
-      thresholds: THRESHOLDS,
-      targets: await clusterTargets(scene, proxy),
-    });
+    const alerts = await startAlerts("alerts of a controller", scene, proxy);
     if (alerts === null) return;
     await using _ = alerts;
     const namespace = scene.system;
@@ -72,10 +80,7 @@ clusterTest("a proxy that rejects what the stream brings fires alerts", async (c
   await scene.startController();
   await scene.eventuallyRouted("c.example.com");
   await using proxy = await startStreamedProxy(scene, { args: ["--max-route-loss=40"] });
-  const alerts = await AlertScene.start("alerts of a stream", {
-    thresholds: THRESHOLDS,
-    targets: await clusterTargets(scene, proxy),
-  });
+  const alerts = await startAlerts("alerts of a stream", scene, proxy);
   if (alerts === null) return;
   await using _ = alerts;
   const namespace = scene.system;
@@ -96,10 +101,7 @@ clusterTest("an API server that is gone fires alerts", async (cluster) => {
   await scene.ingress("first");
   await scene.startController();
   await using proxy = await startStreamedProxy(scene);
-  const alerts = await AlertScene.start("alerts of watches", {
-    thresholds: THRESHOLDS,
-    targets: await clusterTargets(scene, proxy),
-  });
+  const alerts = await startAlerts("alerts of watches", scene, proxy);
   if (alerts === null) return;
   await using _ = alerts;
   const namespace = scene.system;

@@ -81,8 +81,7 @@ async function run(cluster: TestCluster, prometheus: Prometheus): Promise<void> 
   const byRoute = [
     "--metrics-by=route",
     "--memory-limit=4GiB",
-    "--trace-ratio=1",
-    `--otlp-endpoint=${collector.url}`,
+    ...collector.flags,
   ];
   await using proxy = await startStreamedProxy(scene, { args: byRoute });
   await using other = await startStreamedProxy(scene, { args: ["--workers=2"] });

@@ -33,8 +33,7 @@ Deno.test(TEST, async () => {
     args: [
       "--allow-loopback-upstreams",
       "--workers=2",
-      "--trace-ratio=1",
-      `--otlp-endpoint=${collector.url}`,
+      ...collector.flags,
     ],
   });
   await prometheus.scrape([{ job: "proxy", port: proxy.adminPort }]);

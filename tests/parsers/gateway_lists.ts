@@ -18,6 +18,7 @@ import { DEFAULT_GATEWAY_OPTIONS } from "../../controller/translate/gateway/gate
 import { RouteClaimants } from "../../controller/translate/gateway/route_claimants.ts";
 import type { Resources } from "../../controller/kube/resources.ts";
 import { NOT_FULL } from "../../controller/translate/bounds/cluster_bound.ts";
+import { EMPTY_SNAPSHOT } from "../../controller/translate/bounds/cluster_sizes.ts";
 import { publishedGatewayParts } from "../../controller/translate/bounds/gateway_tally.ts";
 import { NamedUpstreams } from "../../controller/translate/gateway/named_upstreams.ts";
 import { stayingGateways } from "../../controller/translate/gateway/published_parts.ts";
@@ -217,16 +218,6 @@ function target(i: number) {
 function policyOf(targetRefs: readonly unknown[], name = "tls") {
   return { metadata: { name, namespace: "one" }, spec: { targetRefs } };
 }
-
-const EMPTY: Snapshot = {
-  format: 2,
-  version: { epoch: "", seen: {} },
-  routes: [],
-  defaultAction: null,
-  upstreams: [],
-  certificates: [],
-  defaultCertificate: null,
-};
 
 interface Translating {
   readonly readers?: GatewayReaders;
@@ -448,7 +439,7 @@ export const GATEWAY_PARSERS: readonly Parser[] = [
         name,
       ) => [name, (count: number) => {
         const { parts } = translateAll(OBJECTS[name](count));
-        const published = { ...EMPTY, ...parts, certificates: [] };
+        const published = { ...EMPTY_SNAPSHOT, ...parts, certificates: [] };
         // Each asks for one more than was published of it.
         const given = OBJECTS[name](count + 1);
         return () => void translateAll(given, { published, limit: 0 });
@@ -483,7 +474,7 @@ export const GATEWAY_PARSERS: readonly Parser[] = [
       (["routes", "hostnames", "listeners"] as const).map((name) => [name, (count: number) => {
         const given = OBJECTS[name](count);
         const { parts } = translateAll(given, { address: "shared" });
-        const published = { ...EMPTY, ...parts, certificates: [] };
+        const published = { ...EMPTY_SNAPSHOT, ...parts, certificates: [] };
         const there = { ...NONE, gateways: given.gateways, httpRoutes: given.routes };
         return () => void publishedGatewayParts(stayingGateways(published, there as Resources));
       }]),

@@ -52,6 +52,11 @@ export class OtlpCollector {
     return `http://127.0.0.1:${this.port}/v1/traces`;
   }
 
+  /** Of a proxy that exports a span of each request to it. */
+  get flags(): readonly string[] {
+    return ["--trace-ratio=1", `--otlp-endpoint=${this.url}`];
+  }
+
   get port(): number {
     return (this.#server.address() as AddressInfo).port;
   }

@@ -111,7 +111,10 @@ export class Scale {
       keys: keyBytes,
       line: lineBytes,
     };
-    const { endpoints, characters } = weightOf({ ...EMPTY, upstreams: published?.upstreams ?? [] });
+    const { endpoints, characters } = weightOf({
+      ...EMPTY_SNAPSHOT,
+      upstreams: published?.upstreams ?? [],
+    });
     this.endpoint = this.#sizeOfEndpoints(1, ENDPOINT_CHARACTERS);
     const all = this.#sizeOfEndpoints(endpoints, characters);
     const share = (resource: Resource) =>
@@ -193,7 +196,8 @@ export const NO_PARTS = {
   characters: 0,
 };
 
-const EMPTY: Snapshot = {
+/** Without anything that counts. */
+export const EMPTY_SNAPSHOT: Snapshot = {
   format: 2,
   version: { epoch: "", seen: {} },
   routes: [],

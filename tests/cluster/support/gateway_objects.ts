@@ -1,6 +1,6 @@
 /**
- * Objects of Gateway API for tests. In: names, and public ports or listeners. Out: a GatewayClass of ours and a
- * Gateway of it, to be applied.
+ * Objects of Gateway API for tests. In: names, and public ports or listeners. Out: a GatewayClass of ours, a
+ * Gateway of it and an HTTPRoute on that, to be applied.
  */
 import { GATEWAY_API } from "../../../controller/kube/types.ts";
 import { GATEWAY_CONTROLLER } from "../../../controller/translate/gateway/objects/gateway_class.ts";
@@ -38,4 +38,14 @@ export function gatewayOf(
     metadata: { name },
     spec: { gatewayClassName: className, listeners },
   };
+}
+
+/** All requests for a hostname go to port 80 of the Service `web`, by the Gateway `web`. */
+export function routeOf(name: string, hostname: string): KubeObject {
+  const spec = {
+    parentRefs: [{ name: "web" }],
+    hostnames: [hostname],
+    rules: [{ backendRefs: [{ name: "web", port: 80 }] }],
+  };
+  return { apiVersion: V1, kind: "HTTPRoute", metadata: { name }, spec } as KubeObject;
 }

@@ -10,7 +10,7 @@ import { eventually } from "../../cluster/support/condition.ts";
 import { ControllerScene, rule } from "../../cluster/support/controller_scene.ts";
 import { FAST_ELECTION } from "../../cluster/support/fault_scene.ts";
 import { installGatewayCrds } from "../../cluster/support/gateway_crds.ts";
-import { gatewayClass, gatewayOf } from "../../cluster/support/gateway_objects.ts";
+import { gatewayClass, gatewayOf, routeOf } from "../../cluster/support/gateway_objects.ts";
 import { readyProxy, replicasKubeconfig } from "../../cluster/support/gateway_proxies.ts";
 import { type LiveStatus, shown, V1 } from "../../cluster/support/gateway_status_scene.ts";
 import { connectProxy, streamTrust } from "../../cluster/support/stream_scene.ts";
@@ -106,16 +106,7 @@ recordsTest(
     await cluster.apply(gatewayClass());
     await cluster.apply(gatewayOf(), { namespace: app });
     const route = (name: string, hostname: string) =>
-      cluster.apply({
-        apiVersion: V1,
-        kind: "HTTPRoute",
-        metadata: { name },
-        spec: {
-          parentRefs: [{ name: "web" }],
-          hostnames: [hostname],
-          rules: [{ backendRefs: [{ name: "web", port: 80 }] }],
-        },
-      } as Partial<KubeObject>, { namespace: app });
+      cluster.apply(routeOf(name, hostname), { namespace: app });
     await route("served", "served.example.com");
     await route("refused", "theirs.example.com");
     const accepted = (name: string, wanted: string) =>
