@@ -79,8 +79,9 @@ Deno.test("a browser's WebSocket uses its HTTP/2 connection, and is closed with 
     const closed = chat.closed(dumped);
     await Promise.race([chat.ready, dumped]);
     await server.drain({ delay: 0, timeout: 200 });
-    assert.equal(await closed, 1001);
+    const code = await closed;
     const page = await dumped;
+    assert.equal(code, 1001, page);
     assert.match(page, /opened chat\.v1; heard 200000 characters; closed 1001 true; /);
     const fields = await chat.fields;
     assert.equal(fields.get("origin"), url.slice(0, -1));

@@ -28,12 +28,15 @@ export async function controllerGone(scene: Scene, form: Form): Promise<Finding>
     await cluster.apply(later, { namespace });
     const began = performance.now();
     await scaleControllers(scene, replicas);
-    const served = scene.served(`later.${host}`).then(() => performance.now());
-    await eventually("ready controller", async () => {
+    const controllerReady = eventually("ready controller", async () => {
       return (await scene.pingress.controllers()).some(isReady);
     }, 120_000);
-    const ready = performance.now();
-    const caughtUp = await served;
+    const [ready, caughtUp] = await Promise.all(
+      [controllerReady, scene.served(`later.${host}`)].map(async (done) => {
+        await done;
+        return performance.now();
+      }),
+    );
     await scene.pingress.waitForControllers();
     await load.lasts(2_000);
     noteLoad(finding, await load.stop());
