@@ -1,41 +1,58 @@
 /**
- * What stands behind the proxies. In: nothing. Out: running servers: nginx for what it serves
- * (`/small`, `/1mib`), where it is installed, and our own for the rest, because no configuration of
- * nginx reads a body to its end before it answers (`sink_server.ts`, and `grpc_server.ts` for calls
- * of gRPC), speaks WebSocket (`echo_server.ts`), or keeps on saying something (`event_server.ts`).
+ * What stands behind the proxies. In: nothing. Out: servers, each started when a case first needs it:
+ * nginx for what it serves (`/small`, `/1mib`), where it is installed, and our own for the rest,
+ * because no configuration of nginx reads a body to its end before it answers (`sink_server.ts`, and
+ * `grpc_server.ts` for calls of gRPC), speaks WebSocket, or keeps on saying something
+ * (`programs/backend`).
  */
 import { join } from "node:path";
 import { type Address, formatAddress } from "../shared/net/address.ts";
 import { Child, freePort, versionOf } from "./child.ts";
 import { endpointsOf } from "./endpoints.ts";
+import { goProgram } from "./go_programs.ts";
 import { nginxConf } from "./nginx_conf.ts";
 import type { Case, Path } from "./model.ts";
 
 export interface Backend {
-  /** Where this case's path is served. */
-  addressFor(what: Case): Address;
+  /** Where this case's path is served; throws where its program is missing. */
+  addressFor(what: Case): Promise<Address>;
   stop(): Promise<void>;
 }
 
-export async function startBackend(folder: string): Promise<Backend> {
-  const sink = await startScript("sink_server.ts");
-  const echo = await startScript("echo_server.ts");
-  const events = await startScript("event_server.ts");
-  const grpc = await startScript("grpc_server.ts");
-  const fast = await versionOf(["nginx", "-v"]) === null ? sink : await startNginx(folder);
-  const servers: Readonly<Record<Path, Server>> = {
-    "/small": fast,
-    "/1mib": fast,
-    "/chunked": sink,
-    "/upload": sink,
-    "/echo": echo,
-    "/events": events,
-    "/grpc": grpc,
+/** Which server has a path. */
+type Name = "fast" | "sink" | "streams" | "grpc";
+
+const SERVERS: Readonly<Record<Path, Name>> = {
+  "/small": "fast",
+  "/1mib": "fast",
+  "/chunked": "sink",
+  "/upload": "sink",
+  "/echo": "streams",
+  "/events": "streams",
+  "/burst": "streams",
+  "/grpc": "grpc",
+};
+
+export function startBackend(folder: string): Backend {
+  const starts: Readonly<Record<Name, () => Promise<Server>>> = {
+    fast: async () =>
+      await versionOf(["nginx", "-v"]) === null ? started("sink") : startNginx(folder),
+    sink: () => startScript("sink_server.ts"),
+    streams: async () => startGo(await goProgram("backend")),
+    grpc: () => startScript("grpc_server.ts"),
+  };
+  const servers = new Map<Name, Promise<Server>>();
+  const started = (name: Name): Promise<Server> => {
+    const server = servers.get(name) ?? starts[name]();
+    servers.set(name, server);
+    return server;
   };
   return {
-    addressFor: ({ path }) => servers[path].address,
+    addressFor: async ({ path }) => (await started(SERVERS[path])).address,
     async stop() {
-      for (const { child } of new Set(Object.values(servers))) await child.stop();
+      const all = await Promise.allSettled(servers.values());
+      const running = all.flatMap((one) => one.status === "fulfilled" ? [one.value.child] : []);
+      for (const child of new Set(running)) await child.stop();
     },
   };
 }
@@ -52,6 +69,13 @@ async function startScript(name: string): Promise<Server> {
     ...[Deno.execPath(), "run", `--allow-net=127.0.0.1:${address.port}`, script],
     String(address.port),
   ]);
+  await child.listening(address);
+  return { address, child };
+}
+
+async function startGo(program: string): Promise<Server> {
+  const address = { hostname: "127.0.0.1", port: freePort() };
+  const child = Child.start([program, String(address.port)]);
   await child.listening(address);
   return { address, child };
 }

@@ -26,6 +26,7 @@ import { ROUTES_100K_ALONE } from "./cases/routes_100k_alone.ts";
 import { ROUTES_10K } from "./cases/routes_10k.ts";
 import { NEW_CONNECTIONS } from "./cases/new_connections.ts";
 import { SSE_1K } from "./cases/sse_1k.ts";
+import { SSE_1K_BURST } from "./cases/sse_1k_burst.ts";
 import { TLS_1MIB_DOWN } from "./cases/tls_1mib_down.ts";
 import { SLOW_CLIENTS } from "./cases/slow_clients.ts";
 import { TLS_HANDSHAKES_FULL } from "./cases/tls_handshakes_full.ts";
@@ -48,6 +49,7 @@ export const CASES: readonly Case[] = [
   TLS_HANDSHAKES_FULL,
   TLS_HANDSHAKES_RESUMED,
   SSE_1K,
+  SSE_1K_BURST,
   WEBSOCKET_1K,
   IDLE_10K_PLAIN,
   IDLE_10K_TLS,

@@ -31,8 +31,8 @@ export function closedLoadFor({ name, unit, http }: Case): Load {
 
 /** Null where this case's load is there, and what checks answers; otherwise what to do about it. */
 export async function missingLoad(what: Case): Promise<string | null> {
-  const { version, remedy } = loadFor(what);
-  if (await versionOf(version) === null) return remedy;
+  const found = await loadFor(what).find();
+  if (found.kind !== "found") return found.kind === "missing" ? found.remedy : found.why;
   return what.tls && await versionOf(["openssl", "version"]) === null
     ? "openssl is not installed (remedy: apt-get install openssl)"
     : null;

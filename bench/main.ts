@@ -5,7 +5,6 @@
 import { runCommand } from "./command.ts";
 import { runAgainst } from "./against.ts";
 import { CASES } from "./case.ts";
-import { versionOf } from "./child.ts";
 import { estimate } from "./estimate.ts";
 import { loadFor, missingLoad } from "./load.ts";
 import { describeMachine, disturbance } from "./machine.ts";
@@ -96,6 +95,7 @@ async function runCase(
   failures.push(...measured.leftOut);
   if (measured.peers.length === 0) throw new Error(`${what.name}: no proxy could be measured`);
   const names = new Set(measured.peers.map(({ peer }) => peer));
+  const found = await loadFor(what).find();
   const results: CaseResults = {
     case: what.name,
     about: describeCase(what),
@@ -109,7 +109,7 @@ async function runCase(
     machine,
     disturbance: disturbed,
     schedule: { ...schedule, rounds },
-    load: await versionOf(loadFor(what).version) ?? "",
+    load: found.kind === "found" ? found.version : "",
     versions: Object.fromEntries(
       [...versions].flatMap(([{ name }, version]) => names.has(name) ? [[name, version]] : []),
     ),

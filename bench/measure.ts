@@ -233,12 +233,18 @@ async function measureOnce(
     p50: result.p50,
     p99: result.p99,
     p999: result.p999,
+    ...ofConnections(result),
     memory: after.memory,
     heldBytes: whileHeld === null ? null : heldBytes(what, after.memory - baseMemory),
     restCpu,
     errors: result.errors,
     ...(result.note === undefined ? {} : { note: result.note }),
   };
+}
+
+/** What loads of many connections tell besides. */
+function ofConnections({ p90, max, fairness }: LoadResult): Partial<Round> {
+  return p90 === undefined ? {} : { p90, max, fairness };
 }
 
 interface Moment {

@@ -23,8 +23,7 @@ function peer(name: string, more: Partial<Peer> = {}): Peer {
 /** Tells what it was asked for, and asks for nothing. */
 function load(asked: string[]): Load {
   return {
-    version: [],
-    remedy: "",
+    find: () => Promise.resolve({ kind: "found", version: "1" }),
     run: ({ address }, { name, connections }, _seconds, _folder, meter) => {
       asked.push(`${name} ${connections} ${address.port}`);
       meter.begin();
@@ -43,7 +42,7 @@ const CASE: Case = {
 async function measured(what: Case, peers: readonly Peer[], rounds: number) {
   const folder = await Deno.makeTempDir();
   const backend: Backend = {
-    addressFor: () => ({ hostname: "127.0.0.1", port: 1 }),
+    addressFor: () => Promise.resolve({ hostname: "127.0.0.1", port: 1 }),
     stop: () => Promise.resolve(),
   };
   const tls = { authority: "", chain: "", key: "", pair: "", clientConfiguration: "" };

@@ -13,8 +13,8 @@ export interface Case {
   readonly about: string;
   /**
    * What is counted and has its price. It decides on the load too, unless `load` does: wrk or
-   * h2load make requests, `websocket_load.ts` makes messages (a message there and its echo back are
-   * two), `event_load.ts` holds streams open and counts what comes on them.
+   * h2load make requests, `websocket_load` makes messages (a message there and its echo back are
+   * two), `event_load` holds streams open and counts what comes on them.
    */
   readonly unit: Unit;
   /** One of the paths that `backend.ts` serves. */
@@ -76,7 +76,15 @@ export interface Held {
   readonly streams: number;
 }
 
-export type Path = "/small" | "/1mib" | "/chunked" | "/upload" | "/echo" | "/grpc" | "/events";
+export type Path =
+  | "/small"
+  | "/1mib"
+  | "/chunked"
+  | "/upload"
+  | "/echo"
+  | "/grpc"
+  | "/events"
+  | "/burst";
 
 export interface LoadResult {
   /** Answered requests, handshakes, messages or events, as the case counts. */
@@ -87,6 +95,11 @@ export interface LoadResult {
   readonly p99: number;
   /** Null where the load's program does not tell. */
   readonly p999: number | null;
+  /** These three are told by loads of many connections only. */
+  readonly p90?: number;
+  readonly max?: number;
+  /** Answers on the connection with the fewest over those on that with the most: 1 is even. */
+  readonly fairness?: number;
   /** What failed or was refused: a fast refusal must not pass for speed. */
   readonly errors: number;
   /** What is to be known about these figures: that the load itself was late. */
@@ -106,9 +119,8 @@ export interface Meter {
 }
 
 export interface Load {
-  /** How its program says its version, and what to do where it cannot. */
-  readonly version: readonly string[];
-  readonly remedy: string;
+  /** Its program's version, or what to do where it is missing; may build it, in a minute or two. */
+  find(): Promise<Found>;
   /**
    * Runs for `seconds`; throws with what the program said when it cannot tell what happened.
    *

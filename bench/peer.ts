@@ -1,6 +1,8 @@
 /** A proxy to be measured. In: nothing. Out: the type, and all peers in order. */
 import { CADDY } from "./peers/caddy.ts";
 import { DENO_SERVE } from "./peers/deno_serve.ts";
+import { DENO_RELAY } from "./peers/deno_relay.ts";
+import { DIRECT } from "./peers/direct.ts";
 import { ENVOY } from "./peers/envoy.ts";
 import { HAPROXY, HAPROXY_NEW } from "./peers/haproxy.ts";
 import { NGINX, NGINX_NEW, NGINX_TUNED } from "./peers/nginx.ts";
@@ -23,4 +25,6 @@ export const PEERS: readonly Peer[] = [
   CADDY,
   DENO_SERVE,
   NODE_HTTP,
+  DENO_RELAY,
+  DIRECT,
 ];

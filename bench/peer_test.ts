@@ -27,15 +27,19 @@ Deno.test("a proxy skips only the cases that it does not support", () => {
     const able = peersOf(caseOf(changes));
     return PEERS.map(({ name }) => name).filter((name) => !able.includes(name));
   };
-  const programs = ["pingora", "deno-serve", "node-http"];
-  assert.deepEqual(left({}), ["nginx-tuned"]);
-  assert.deepEqual(left({ path: "/1mib" }), []);
-  assert.deepEqual(left({ path: "/upload" }), []);
+  const bare = ["deno-relay", "direct"];
+  const programs = ["pingora", "deno-serve", "node-http", ...bare];
+  assert.deepEqual(left({}), ["nginx-tuned", ...bare]);
+  assert.deepEqual(left({ path: "/1mib" }), bare);
+  assert.deepEqual(left({ path: "/upload" }), bare);
   assert.deepEqual(left({ path: "/echo" }), ["nginx-tuned", "deno-serve"]);
+  assert.deepEqual(left({ path: "/events" }), ["nginx-tuned"]);
+  assert.deepEqual(left({ path: "/events", http: 2, tls: true }).slice(-2), bare);
   assert.deepEqual(left({ path: "/grpc", upstream: "grpc" }), [
     "nginx-tuned",
     "deno-serve",
     "node-http",
+    ...bare,
   ]);
   assert.deepEqual(left({ accessLog: true }), ["nginx-tuned", ...programs]);
   assert.deepEqual(left({ endpoints: 1000 }), ["nginx-tuned", ...programs]);

@@ -14,6 +14,10 @@ export interface Round {
   readonly p99: number;
   /** Null where the load does not tell. */
   readonly p999: number | null;
+  /** Of loads of many connections; see `LoadResult`. */
+  readonly p90?: number;
+  readonly max?: number;
+  readonly fairness?: number;
   /** Resident memory at the end, in bytes. */
   readonly memory: number;
   /** What each connection or stream that is held open has added to it; null where none is. */
@@ -105,6 +109,8 @@ export function tableOf({ unit, streams, peers }: Measurements): Table {
   const ours = peers.find(({ peer }) => peer === OURS);
   const all = peers.flatMap(({ rounds }) => rounds);
   const hasTail = all.some(({ p999 }) => p999 !== null);
+  // Told by those loads whose connections are to be served evenly.
+  const isEven = all.some(({ fairness }) => fairness !== undefined);
   const held = `KiB/${unit === "connection" || streams === 1 ? "connection" : "stream"}`;
   const columns: readonly (Column | readonly Column[])[] = [
     { name: "peer", of: ({ peer }) => peer },
@@ -121,8 +127,16 @@ export function tableOf({ unit, streams, peers }: Measurements): Table {
     { name: `${unit}s/CPU s`, of: middle((round) => 1e6 / cpu(round), whole) },
     { name: `${unit}s/s`, of: middle((round) => round.perSecond, whole) },
     { name: "p50 ms", of: middle((round) => round.p50, number) },
+    isEven ? { name: "p90 ms", of: middle(({ p90 }) => p90 ?? null, number) } : [],
     { name: "p99 ms", of: middle((round) => round.p99, number) },
     hasTail ? { name: "p99.9 ms", of: middle((round) => round.p999, number) } : [],
+    isEven
+      ? [
+        { name: "max ms", of: middle(({ max }) => max ?? null, number) },
+        { name: "p99/p50", of: middle(({ p50, p99 }) => p50 === 0 ? null : p99 / p50, number) },
+        { name: "fewest/most", of: middle(({ fairness }) => fairness ?? null, ratio) },
+      ]
+      : [],
     hasTail && peers.some(({ baseline }) => baseline !== null)
       ? compared("p99.9 × baseline", ({ rounds, baseline }) => ratios(rounds, baseline ?? [], tail))
       : [],

@@ -28,7 +28,7 @@ export async function startPeer(
   await Deno.chmod(folder, 0o755);
   const setup: Setup = {
     listen: { hostname: "127.0.0.1", port: freePort() },
-    backend: surroundings.backend.addressFor(what),
+    backend: await surroundings.backend.addressFor(what),
     folder,
     workers: what.workers,
     tls,

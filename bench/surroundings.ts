@@ -19,7 +19,7 @@ export async function withSurroundings<T>(
     const tls = await makeTlsFiles(folder);
     const backendFolder = join(folder, "backend");
     await Deno.mkdir(backendFolder);
-    const backend = await startBackend(backendFolder);
+    const backend = startBackend(backendFolder);
     try {
       return await work({ backend, tls, folder });
     } finally {

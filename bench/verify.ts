@@ -17,7 +17,7 @@ import type { Case, Path, Target } from "./model.ts";
 const PATIENCE = 10_000;
 
 /** What each path answers. */
-const BODIES: Readonly<Record<Exclude<Path, "/echo" | "/grpc" | "/events">, string>> = {
+const BODIES: Readonly<Record<Exclude<Path, "/echo" | "/grpc" | "/events" | "/burst">, string>> = {
   "/small": "hello\n",
   "/1mib": "x".repeat(2 ** 20),
   "/chunked": "x".repeat(2 ** 16),
@@ -31,7 +31,7 @@ export async function verify(target: Target, what: Case): Promise<void> {
   const { path } = what;
   if (path === "/echo") await verifyEcho(target, what);
   else if (path === "/grpc") await verifyCall(target, what);
-  else if (path === "/events") await verifyEvent(target, what);
+  else if (path === "/events" || path === "/burst") await verifyEvent(target, what);
   else await verifyAnswer(target, what, BODIES[path]);
 }
 

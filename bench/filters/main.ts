@@ -28,8 +28,9 @@ async function main(options: FilterBenchOptions): Promise<void> {
     console.error(`${((performance.now() - begin) / 60_000).toFixed(1)} min: ${doing}`);
   await withSurroundings(async ({ backend, folder }) => {
     const auth = await startAuthServer();
+    const address = await backend.addressFor(H1_SMALL);
     const start = (flags: readonly string[]) =>
-      startFilterProxy(backend.addressFor(H1_SMALL), auth.address, folder, flags);
+      startFilterProxy(address, auth.address, folder, flags);
     let costs: readonly RouteRounds[] | null = null;
     let floods: FloodRounds | null = null;
     try {

@@ -6,6 +6,7 @@
 import { formatAddress } from "../../shared/net/address.ts";
 import { join } from "node:path";
 import { run } from "../child.ts";
+import { findInstalled } from "../found.ts";
 import { environmentFor } from "../target.ts";
 import { TLS_NAME } from "../tls.ts";
 import type { Case, Load, LoadResult, Target } from "../model.ts";
@@ -14,8 +15,8 @@ import type { Case, Load, LoadResult, Target } from "../model.ts";
 const MOST = 500_000;
 
 export const AB: Load = {
-  version: ["ab", "-V"],
-  remedy: "ab is not installed (remedy: apt-get install apache2-utils)",
+  find: () =>
+    findInstalled(["ab", "-V"], "ab is not installed (remedy: apt-get install apache2-utils)"),
   async run(target: Target, what: Case, seconds: number, folder: string): Promise<LoadResult> {
     const scheme = target.tls === null ? "http" : "https";
     const percentiles = join(folder, `${what.name}.csv`);

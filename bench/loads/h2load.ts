@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { formatAddress } from "../../shared/net/address.ts";
 import { run } from "../child.ts";
+import { findInstalled } from "../found.ts";
 import { GRPC_MESSAGE } from "../grpc_message.ts";
 import { percentilesOf } from "../percentiles.ts";
 import { urlOf } from "../target.ts";
@@ -11,8 +12,11 @@ import type { Case, Load, LoadResult, Target } from "../model.ts";
 const GRPC_FIELDS = ["-H", "content-type: application/grpc", "-H", "te: trailers"];
 
 export const H2LOAD: Load = {
-  version: ["h2load", "--version"],
-  remedy: "h2load is not installed (remedy: apt-get install nghttp2-client)",
+  find: () =>
+    findInstalled(
+      ["h2load", "--version"],
+      "h2load is not installed (remedy: apt-get install nghttp2-client)",
+    ),
   async run(target: Target, what: Case, seconds: number, folder: string): Promise<LoadResult> {
     const log = join(folder, `${what.name}.log`);
     // h2load appends.

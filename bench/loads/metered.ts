@@ -5,12 +5,12 @@
  */
 import { type Percentiles } from "../percentiles.ts";
 import { SpokenProgram } from "../spoken.ts";
+import { findInstalled } from "../found.ts";
 import type { Load, LoadResult, Meter } from "../model.ts";
 
-/** How a load says its version that Deno runs. */
-export const RUN_BY_DENO: Pick<Load, "version" | "remedy"> = {
-  version: [Deno.execPath(), "--version"],
-  remedy: "deno is not where it was",
+/** How a load is found that Deno runs. */
+export const RUN_BY_DENO: Pick<Load, "find"> = {
+  find: () => findInstalled([Deno.execPath(), "--version"], "deno is not where it was"),
 };
 
 /** What all reports tell. */
@@ -20,10 +20,24 @@ export interface MeteredReport extends Percentiles {
   readonly duration: number;
 }
 
+/** What loads of many connections tell besides (`programs/internal/latency`). */
+export interface ConnectionsReport extends MeteredReport {
+  readonly p90: number;
+  readonly max: number;
+  /** Answers in all. */
+  readonly count: number;
+  /** Answers on the connection with the fewest, and on that with the most. */
+  readonly fewest: number;
+  readonly most: number;
+}
+
 /** @param count what of the report is counted. */
-export function resultOf(report: MeteredReport, count: number): LoadResult {
+export function resultOf(report: MeteredReport | ConnectionsReport, count: number): LoadResult {
   const { duration, p50, p99, p999, errors } = report;
-  return { count, perSecond: count / (duration / 1000), p50, p99, p999, errors };
+  const result = { count, perSecond: count / (duration / 1000), p50, p99, p999, errors };
+  if (!("most" in report)) return result;
+  const { p90, max, fewest, most } = report;
+  return { ...result, p90, max, fairness: most === 0 ? 0 : fewest / most };
 }
 
 /**

@@ -1,21 +1,20 @@
-/** Messages through WebSockets, by `websocket_load.ts` in a process of its own. */
-import type { WebSocketReport } from "../websocket_load.ts";
-import { resultOf, RUN_BY_DENO, runMetered } from "./metered.ts";
+/** Messages through WebSockets, by `programs/websocket_load` in a process of its own. */
+import { findGoPrograms, goProgram } from "../go_programs.ts";
+import { type ConnectionsReport, resultOf, runMetered } from "./metered.ts";
 import type { Load } from "../model.ts";
 
-const PROGRAM = new URL("../websocket_load.ts", import.meta.url).pathname;
-
 export const WEBSOCKET: Load = {
-  ...RUN_BY_DENO,
+  find: () => findGoPrograms("websocket_load", "backend"),
   async run({ address }, what, seconds, _folder, meter) {
-    const report = await runMetered<WebSocketReport>(
+    const report = await runMetered<ConnectionsReport>(
       [
-        ...[Deno.execPath(), "run", "--quiet", `--allow-net=127.0.0.1:${address.port}`, PROGRAM],
+        await goProgram("websocket_load"),
         ...[address.port, what.connections, seconds].map(String),
       ],
       {},
       meter,
     );
-    return resultOf(report, 2 * report.echoes);
+    // A message there, and one back.
+    return resultOf(report, 2 * report.count);
   },
 };

@@ -1,6 +1,7 @@
 /** Requests on connections that stay, by wrk on one thread. */
 import { join } from "node:path";
 import { run } from "../child.ts";
+import { findInstalled } from "../found.ts";
 import { requestsOf } from "../routes.ts";
 import { environmentFor, urlOf } from "../target.ts";
 import type { Case, Load, LoadResult, Target } from "../model.ts";
@@ -45,8 +46,7 @@ interface Report {
 }
 
 export const WRK: Load = {
-  version: ["wrk", "-v"],
-  remedy: "wrk is not installed (remedy: apt-get install wrk)",
+  find: () => findInstalled(["wrk", "-v"], "wrk is not installed (remedy: apt-get install wrk)"),
   async run(target: Target, what: Case, seconds: number, folder: string): Promise<LoadResult> {
     const script = join(folder, `${what.name}.lua`);
     const body = what.uploadBytes === 0

@@ -4,9 +4,11 @@
  *
  *     deno run -A tests/peers/build.ts
  */
+import { goProgramOf } from "../../bench/go_programs.ts";
 import {
   ACTIONLINT,
   findOwn,
+  findProgram,
   findPublished,
   GRPC_CLIENT,
   GRPC_SERVER,
@@ -27,6 +29,10 @@ async function* findings(): AsyncGenerator<Finding> {
   for (const name of ["origin", "http_client", "hpack", "grpc_server"]) {
     const found = await findOwn(name);
     yield [name, "missing" in found ? found.missing : null];
+  }
+  for (const name of ["backend", "event_load", "websocket_load"] as const) {
+    const found = await findProgram(goProgramOf(name));
+    yield [`the benchmark's ${name}`, "missing" in found ? found.missing : null];
   }
   yield ["HPACK's test cases", await findStories() === null ? MISSING : null];
   yield [GRPC_JS, await findNodePackage("grpc-js", GRPC_JS) === null ? "not installed" : null];

@@ -170,7 +170,9 @@ export async function go(
 
 /** Of all that a program of ours is built from. */
 async function digestOf(name: string, sources: string): Promise<string> {
-  const files = [join(sources, "go.mod"), join(sources, "go.sum")];
+  const files = [join(sources, "go.mod")];
+  // A module of the standard library alone has none.
+  if (await exists(join(sources, "go.sum"))) files.push(join(sources, "go.sum"));
   for (const folder of [name, "internal"]) {
     for await (const path of sourcesIn(join(sources, folder))) files.push(path);
   }
