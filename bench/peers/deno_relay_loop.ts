@@ -4,6 +4,7 @@
  * Pingress has its own. It is a floor to compare with, and no example.
  */
 import { findOperations } from "../../proxy/io/tcp_transport.ts";
+import { limitIoEvents } from "../../proxy/process/io_turns.ts";
 
 const { read, write, internalRidSymbol } = findOperations()!;
 
@@ -36,5 +37,6 @@ async function listen([listen, dial]: readonly number[]): Promise<void> {
 if ("WorkerGlobalScope" in globalThis) {
   self.addEventListener("message", (event) => listen((event as MessageEvent<number[]>).data));
 } else {
+  limitIoEvents();
   new Worker(import.meta.url, { type: "module" }).postMessage(Deno.args.map(Number));
 }

@@ -18,6 +18,7 @@ import { parseProxyOptions } from "../cli/options.ts";
 import { exporterRights, nameServersOf, supervisorRights } from "../cli/permissions.ts";
 import type { TraceExport } from "../telemetry/traces/options.ts";
 import type { ExporterStart } from "./exporter_thread.ts";
+import { limitIoEvents } from "./io_turns.ts";
 import type { FromSupervisor, ToSupervisor } from "./supervisor_protocol.ts";
 
 export interface FirstThreadOptions {
@@ -69,6 +70,11 @@ export function startProxy(
     // It ends already.
     return () => {};
   }
+  const unset = limitIoEvents();
+  if (unset !== null) {
+    log.warn(`Many busy connections at a time will be served unevenly; add ${unset}`);
+  }
+  dropRights(["env"]);
   const supervisor = new Worker(module, {
     type: "module",
     name: "supervisor",

@@ -6,6 +6,7 @@
 import { dirname } from "node:path";
 import { parseProxyOptions } from "../../proxy/cli/options.ts";
 import { nameServersOf, supervisorRights, WORKER_RIGHTS } from "../../proxy/cli/permissions.ts";
+import { limitIoEvents } from "../../proxy/process/io_turns.ts";
 import { dropRights, type Rights } from "../../shared/rights.ts";
 import type { ProbeFindings, ProbeOrders } from "./rights_probe.ts";
 
@@ -25,6 +26,8 @@ const RELAY = `
     worker.postMessage(orders);
   };`;
 
+limitIoEvents();
+dropRights(["env"]);
 const rights = supervisorRights(options, nameServersOf());
 const supervisor = start(code, rights);
 const relay = start(`data:application/javascript,${encodeURIComponent(RELAY)}`, rights);
