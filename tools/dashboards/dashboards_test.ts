@@ -72,6 +72,27 @@ for (const [path, text] of dashboardFiles()) {
   });
 }
 
+/** Labels of which a cluster may have thousands of values. A controller has a few replicas. */
+const MANY = /\{\{(host|service|route|certificate|instance|worker)\}\}/;
+
+Deno.test("a graph has ten lines at most of each query, and says so, however many there are", () => {
+  let queries = 0;
+  for (const [path, text] of dashboardFiles()) {
+    if (path.endsWith("/controller.json")) continue;
+    const { panels }: { panels: readonly Panel[] } = JSON.parse(text);
+    for (const { title, type, description = "", targets = [] } of panels) {
+      if (type !== "timeseries") continue;
+      for (const { expr, legendFormat = "" } of targets) {
+        if (!MANY.test(legendFormat)) continue;
+        queries++;
+        assert.match(expr, /^(top|bottom)k\(10, /, `${path} ${title}`);
+        assert.match(description, /\b[Tt]en\b/, `${path} ${title}`);
+      }
+    }
+  }
+  assert.ok(queries > 20);
+});
+
 Deno.test("links of dashboards lead to dashboards", () => {
   const ids = dashboardFiles().map(([, text]) => JSON.parse(text).uid);
   const links = dashboardFiles().flatMap(([, text]) => [...text.matchAll(/"\/d\/([\w-]+)\?/g)]);

@@ -5,7 +5,7 @@
 import { aggregate, increase, is, type Label, matches, rate, series, sum } from "../promql.ts";
 import type { DashboardSpec } from "./dashboard.ts";
 import { graph, stat, WINDOW } from "./panels.ts";
-import { among, orZero } from "./traffic.ts";
+import { among, bottom, orZero, top } from "./traffic.ts";
 
 const CHOSEN = { instance: matches("$instance") };
 const BY_PROXY: readonly Label[] = ["pod", "instance"];
@@ -89,29 +89,33 @@ export const FLEET: DashboardSpec = {
     panels: [
       graph({
         title: "Busy ratio of workers",
-        description: "1 is fully busy. If one worker is much busier than the others, it has " +
-          "long-lived connections with much traffic.",
+        description: "The ten busiest; 1 is fully busy. If one worker is much busier than the " +
+          "others, it has long-lived connections with much traffic.",
         unit: "percentunit",
         queries: [{
-          expression: rate(series("pingress_worker_cpu_seconds_total", CHOSEN), WINDOW),
+          expression: top(rate(series("pingress_worker_cpu_seconds_total", CHOSEN), WINDOW)),
           legend: `${PROXY} worker {{worker}}`,
         }],
       }),
       graph({
         title: "CPU of processes",
-        description: "In cores: workers, supervisor and runtime.",
+        description: "In cores: workers, supervisor and runtime; the ten busiest proxies.",
         unit: "short",
         queries: [{
-          expression: among(rate(series("process_cpu_seconds_total", CHOSEN), WINDOW), IS_PROXY),
+          expression: top(
+            among(rate(series("process_cpu_seconds_total", CHOSEN), WINDOW), IS_PROXY),
+          ),
           legend: PROXY,
         }],
       }),
       graph({
         title: "Memory",
-        description: "Resident memory, and `--memory-limit` if there is one.",
+        description:
+          "Resident memory of the ten largest proxies, and `--memory-limit` if there is " +
+          "one.",
         unit: "bytes",
         queries: [
-          { expression: MEMORY, legend: PROXY },
+          { expression: top(MEMORY), legend: PROXY },
           {
             expression: aggregate(
               "min",
@@ -123,19 +127,21 @@ export const FLEET: DashboardSpec = {
       }),
       graph({
         title: "JavaScript heap of workers",
-        description: "Grows with routes and certificates; a steady rise without these is a leak.",
+        description:
+          "The ten largest. It grows with routes and certificates; a steady rise without " +
+          "these is a leak.",
         unit: "bytes",
         queries: [{
-          expression: series("pingress_worker_heap_bytes", CHOSEN),
+          expression: top(series("pingress_worker_heap_bytes", CHOSEN)),
           legend: `${PROXY} worker {{worker}}`,
         }],
       }),
       graph({
         title: "Client connections",
-        description: "Open ones, and the limit of a proxy.",
+        description: "Open ones of the ten proxies with the most, and the limit of a proxy.",
         unit: "short",
         queries: [
-          { expression: CONNECTIONS, legend: PROXY },
+          { expression: top(CONNECTIONS), legend: PROXY },
           { expression: aggregate("min", CONNECTION_LIMIT), legend: "limit" },
         ],
       }),
@@ -171,10 +177,12 @@ export const FLEET: DashboardSpec = {
     panels: [
       graph({
         title: "Delay of event loops",
-        description: "The longest of the last minute: so long a request has waited for its worker.",
+        description:
+          "The longest of the last minute: so long a request has waited for its worker. " +
+          "The ten workers with the longest.",
         unit: "s",
         queries: [{
-          expression: series("pingress_worker_delay_seconds", CHOSEN),
+          expression: top(series("pingress_worker_delay_seconds", CHOSEN)),
           legend: `${PROXY} worker {{worker}}`,
         }],
       }),
@@ -227,21 +235,23 @@ export const FLEET: DashboardSpec = {
     panels: [
       graph({
         title: "Workers",
-        description: "Stalls: a worker did not respond for 2 s. Restarts: it was replaced.",
+        description:
+          "Stalls: a worker did not respond for 2 s. Restarts: it was replaced. The ten " +
+          "proxies with the most of each.",
         unit: "short",
         queries: [
           {
-            expression: sum(
+            expression: top(sum(
               increase(series("pingress_worker_stalls_total", CHOSEN), WINDOW),
               BY_PROXY,
-            ),
+            )),
             legend: `${PROXY} stalls`,
           },
           {
-            expression: sum(
+            expression: top(sum(
               increase(series("pingress_worker_restarts_total", CHOSEN), WINDOW),
               BY_PROXY,
-            ),
+            )),
             legend: `${PROXY} restarts`,
           },
         ],
@@ -304,10 +314,11 @@ export const FLEET: DashboardSpec = {
     panels: [
       graph({
         title: "Time since the last sync",
-        description: "With a controller. Beyond some seconds, changes do not arrive.",
+        description:
+          "With a controller; the ten longest. Beyond some seconds, changes do not arrive.",
         unit: "s",
         queries: [{
-          expression: series("pingress_stream_sync_age_seconds", CHOSEN),
+          expression: top(series("pingress_stream_sync_age_seconds", CHOSEN)),
           legend: PROXY,
         }],
       }),
@@ -334,16 +345,24 @@ export const FLEET: DashboardSpec = {
       }),
       graph({
         title: "Connected to a controller",
-        description: "1 while connected.",
+        description: "1 while connected; ten proxies, those that are not connected first.",
         unit: "short",
         max: 1,
-        queries: [{ expression: series("pingress_stream_connected", CHOSEN), legend: PROXY }],
+        queries: [{
+          expression: bottom(series("pingress_stream_connected", CHOSEN)),
+          legend: PROXY,
+        }],
       }),
       graph({
         title: "Routes",
-        description: "Of the active snapshot. All proxies have the same soon after a change.",
+        description:
+          "Of the active snapshot, of the ten proxies with the fewest. All have the same " +
+          "soon after a change.",
         unit: "short",
-        queries: [{ expression: series("pingress_snapshot_routes", CHOSEN), legend: PROXY }],
+        queries: [{
+          expression: bottom(series("pingress_snapshot_routes", CHOSEN)),
+          legend: PROXY,
+        }],
       }),
     ],
   }],

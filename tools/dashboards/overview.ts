@@ -6,6 +6,7 @@ import { graph, stat, WINDOW } from "./panels.ts";
 import {
   attemptRate,
   attemptTime,
+  bottom,
   BY_HOST,
   BY_SERVICE,
   failedAttemptShare,
@@ -126,33 +127,36 @@ export const OVERVIEW: DashboardSpec = {
       }),
       graph({
         title: "Failed attempts by Service",
-        description: "The share of attempts without a response, or with a 5xx one.",
+        description: "The share of attempts without a response, or with a 5xx one; the ten " +
+          "Services with the largest.",
         unit: "percentunit",
         queries: [{ expression: top(failedAttemptShare(BY_SERVICE)), legend: SERVICE_LEGEND }],
       }),
       graph({
         title: "Time to the response by Service, p99",
-        description: "From the first byte of the request to the head of the response.",
+        description: "From the first byte of the request to the head of the response; the ten " +
+          "slowest Services.",
         unit: "s",
         queries: [{ expression: top(attemptTime(0.99, BY_SERVICE)), legend: SERVICE_LEGEND }],
       }),
       graph({
         title: "Endpoints by Service",
-        description: "The fewest that a proxy has, and the most that one has ejected.",
+        description: "The fewest ready ones that a proxy has, and the most that one has ejected: " +
+          "the ten Services with the fewest, and the ten with the most.",
         unit: "short",
         queries: [{
-          expression: aggregate(
+          expression: bottom(aggregate(
             "min",
             series("pingress_endpoints", { ...OF_SERVICES, state: is("ready") }),
             BY_SERVICE,
-          ),
+          )),
           legend: `${SERVICE_LEGEND} ready`,
         }, {
-          expression: aggregate(
+          expression: top(aggregate(
             "max",
             series("pingress_endpoints", { ...OF_SERVICES, state: is("ejected") }),
             BY_SERVICE,
-          ),
+          )),
           legend: `${SERVICE_LEGEND} ejected`,
         }],
       }),

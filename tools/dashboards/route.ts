@@ -5,6 +5,7 @@ import { graph, heatmap, table, WINDOW } from "./panels.ts";
 import {
   attemptRate,
   attemptTime,
+  bottom,
   BY_SERVICE,
   failedAttemptShare,
   failedShare,
@@ -94,41 +95,45 @@ export const ROUTE: DashboardSpec = {
     panels: [
       graph({
         title: "Attempts by status",
-        description: "Of the chosen Services, for all hosts. `none`: without a response.",
+        description: "Of the chosen Services, for all hosts: the ten most frequent. `none`: " +
+          "without a response.",
         unit: "reqps",
-        isStacked: true,
         queries: [{
-          expression: attemptRate([...BY_SERVICE, "status"]),
+          expression: top(attemptRate([...BY_SERVICE, "status"])),
           legend: `${SERVICE_LEGEND} {{status}}`,
         }],
       }),
       graph({
         title: "Failed attempts",
-        description: "The share of attempts without a response, or with a 5xx one.",
+        description: "The share of attempts without a response, or with a 5xx one; the ten " +
+          "chosen Services with the largest.",
         unit: "percentunit",
-        queries: [{ expression: failedAttemptShare(BY_SERVICE), legend: SERVICE_LEGEND }],
+        queries: [{ expression: top(failedAttemptShare(BY_SERVICE)), legend: SERVICE_LEGEND }],
       }),
       graph({
         title: "Time to the response",
-        description: "From the first byte of the request to the head of the response. What the " +
-          "duration has beyond it are bodies, retries and the proxy.",
+        description: "From the first byte of the request to the head of the response; the ten " +
+          "slowest of the chosen Services. What the duration has beyond it are bodies, retries and " +
+          "the proxy.",
         unit: "s",
         queries: [
-          { expression: attemptTime(0.5, BY_SERVICE), legend: `${SERVICE_LEGEND} p50` },
-          { expression: attemptTime(0.99, BY_SERVICE), legend: `${SERVICE_LEGEND} p99` },
+          { expression: top(attemptTime(0.5, BY_SERVICE)), legend: `${SERVICE_LEGEND} p50` },
+          { expression: top(attemptTime(0.99, BY_SERVICE)), legend: `${SERVICE_LEGEND} p99` },
         ],
       }),
       graph({
         title: "Endpoints and retries",
-        description: "The fewest ready endpoints that a proxy has, and retries per second.",
+        description:
+          "The fewest ready endpoints that a proxy has, of the ten chosen Services with " +
+          "the fewest; and retries per second.",
         unit: "short",
         queries: [
           {
-            expression: aggregate(
+            expression: bottom(aggregate(
               "min",
               series("pingress_endpoints", { ...OF_SERVICES, state: is("ready") }),
               BY_SERVICE,
-            ),
+            )),
             legend: `${SERVICE_LEGEND} ready`,
           },
           { expression: retryRate(), legend: "retries" },

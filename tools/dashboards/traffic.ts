@@ -87,6 +87,11 @@ export function top(expression: string): string {
   return `topk(10, ${expression})`;
 }
 
+/** The ten smallest. */
+export function bottom(expression: string): string {
+  return `bottomk(10, ${expression})`;
+}
+
 /** 0 where there is no series: of what happens seldom there is none before. */
 export function orZero(expression: string): string {
   return `${expression} or vector(0)`;
