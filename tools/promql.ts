@@ -29,11 +29,11 @@ type LabelsOf<N> = N extends Name
   ? Catalogue[N] extends { readonly labels: infer Labels } ? keyof Labels & string : never
   : never;
 
-/** Of the target: Prometheus adds them to what it scrapes. */
-type TargetLabel = "job" | "instance" | "pod";
+/** Of the target: Prometheus adds them to what it scrapes. A metric may have its own `namespace`. */
+type TargetLabel = "job" | "instance" | "pod" | "namespace";
 
 /** Any that series may be grouped by. */
-export type Label = LabelsOf<Name> | TargetLabel | "le" | "namespace";
+export type Label = LabelsOf<Name> | TargetLabel | "le";
 
 /** How a label is matched: `="5xx"`. */
 export interface Matcher {

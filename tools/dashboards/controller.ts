@@ -4,13 +4,14 @@
  */
 import { aggregate, increase, is, type Label, quantile, rate, series, sum } from "../promql.ts";
 import type { DashboardSpec } from "./dashboard.ts";
+import { installation, OF_INSTALLATION } from "./installation.ts";
 import { graph, stat, WINDOW } from "./panels.ts";
 import { among, orZero } from "./traffic.ts";
 
 const BY_REPLICA: readonly Label[] = ["pod", "instance"];
 const REPLICA = "{{pod}} {{instance}}";
 /** Every controller has it, and no proxy. */
-const IS_CONTROLLER = series("pingress_controller_leader");
+const IS_CONTROLLER = series("pingress_controller_leader", OF_INSTALLATION);
 
 function perSecond(selector: string, by: readonly Label[]): string {
   return sum(rate(selector, WINDOW), by);
@@ -20,7 +21,7 @@ export const CONTROLLER: DashboardSpec = {
   name: "controller",
   title: "Controller",
   description: "Leader, changes, stream and API server.",
-  variables: [],
+  variables: [installation(series("pingress_controller_leader"))],
   rows: [{
     title: "Now",
     panels: [
@@ -29,20 +30,20 @@ export const CONTROLLER: DashboardSpec = {
         description: "1 in normal operation. Without a leader, statuses and published " +
           "configurations are not written; proxies are still updated.",
         unit: "short",
-        expression: sum(series("pingress_controller_leader")),
+        expression: sum(series("pingress_controller_leader", OF_INSTALLATION)),
         levels: { red: 1, lower: true },
       }),
       stat({
         title: "Replicas",
         description: "Replicas of the controller that are scraped.",
         unit: "short",
-        expression: aggregate("count", series("pingress_controller_leader")),
+        expression: aggregate("count", series("pingress_controller_leader", OF_INSTALLATION)),
       }),
       stat({
         title: "Synced",
         description: "1 if every replica has listed all watched kinds.",
         unit: "short",
-        expression: aggregate("min", series("pingress_controller_synced")),
+        expression: aggregate("min", series("pingress_controller_synced", OF_INSTALLATION)),
         levels: { red: 1, lower: true },
       }),
       stat({
@@ -50,22 +51,35 @@ export const CONTROLLER: DashboardSpec = {
         description: "The share of the proxies that should be there.",
         unit: "percentunit",
         expression: `${
-          aggregate("max", series("pingress_controller_proxies", { state: is("ready") }))
-        } / ${aggregate("max", series("pingress_controller_proxies", { state: is("desired") }))}`,
+          aggregate(
+            "max",
+            series("pingress_controller_proxies", { ...OF_INSTALLATION, state: is("ready") }),
+          )
+        } / ${
+          aggregate(
+            "max",
+            series("pingress_controller_proxies", { ...OF_INSTALLATION, state: is("desired") }),
+          )
+        }`,
         levels: { orange: 1, red: 0.5, lower: true },
       }),
       stat({
         title: "Oldest change",
         description: "The age of the oldest change that is not translated yet.",
         unit: "s",
-        expression: aggregate("max", series("pingress_controller_changes_waiting_seconds")),
+        expression: aggregate(
+          "max",
+          series("pingress_controller_changes_waiting_seconds", OF_INSTALLATION),
+        ),
         levels: { orange: 5, red: 30 },
       }),
       stat({
         title: "Problems",
         description: "Problems of users' objects; `pingress status` lists them.",
         unit: "short",
-        expression: orZero(sum(aggregate("max", series("pingress_config_problems"), ["reason"]))),
+        expression: orZero(
+          sum(aggregate("max", series("pingress_config_problems", OF_INSTALLATION), ["reason"])),
+        ),
         levels: { orange: 1, red: 100 },
       }),
     ],
@@ -77,7 +91,9 @@ export const CONTROLLER: DashboardSpec = {
         description: "Failed: the published configuration stays; see the log.",
         unit: "short",
         queries: [{
-          expression: perSecond(series("pingress_controller_reconciles_total"), ["result"]),
+          expression: perSecond(series("pingress_controller_reconciles_total", OF_INSTALLATION), [
+            "result",
+          ]),
           legend: "{{result}}",
         }],
       }),
@@ -87,6 +103,7 @@ export const CONTROLLER: DashboardSpec = {
         unit: "s",
         queries: ([0.5, 0.99] as const).map((share) => ({
           expression: quantile(share, "pingress_controller_stream_propagation_seconds_bucket", {
+            matchers: OF_INSTALLATION,
             window: WINDOW,
           }),
           legend: `p${share * 100}`,
@@ -98,6 +115,7 @@ export const CONTROLLER: DashboardSpec = {
         unit: "s",
         queries: ([0.5, 0.99] as const).map((share) => ({
           expression: quantile(share, "pingress_controller_reconcile_duration_seconds_bucket", {
+            matchers: OF_INSTALLATION,
             window: WINDOW,
           }),
           legend: `p${share * 100}`,
@@ -109,7 +127,9 @@ export const CONTROLLER: DashboardSpec = {
         unit: "short",
         isStacked: true,
         queries: [{
-          expression: aggregate("max", series("pingress_controller_ingresses"), ["accepted"]),
+          expression: aggregate("max", series("pingress_controller_ingresses", OF_INSTALLATION), [
+            "accepted",
+          ]),
           legend: "{{accepted}}",
         }],
       }),
@@ -119,7 +139,7 @@ export const CONTROLLER: DashboardSpec = {
         unit: "short",
         queries: [{
           expression: orZero(
-            aggregate("max", series("pingress_config_problems"), ["reason"]),
+            aggregate("max", series("pingress_config_problems", OF_INSTALLATION), ["reason"]),
           ),
           legend: "{{reason}}",
         }],
@@ -129,7 +149,11 @@ export const CONTROLLER: DashboardSpec = {
         description: "As published. Beyond 1 MiB it is split into several objects.",
         unit: "bytes",
         queries: [{
-          expression: aggregate("max", series("pingress_controller_published_bytes"), ["kind"]),
+          expression: aggregate(
+            "max",
+            series("pingress_controller_published_bytes", OF_INSTALLATION),
+            ["kind"],
+          ),
           legend: "{{kind}}",
         }],
       }),
@@ -142,7 +166,9 @@ export const CONTROLLER: DashboardSpec = {
         description: "As the Kubernetes workload has them.",
         unit: "short",
         queries: [{
-          expression: aggregate("max", series("pingress_controller_proxies"), ["state"]),
+          expression: aggregate("max", series("pingress_controller_proxies", OF_INSTALLATION), [
+            "state",
+          ]),
           legend: "{{state}}",
         }],
       }),
@@ -151,7 +177,7 @@ export const CONTROLLER: DashboardSpec = {
         description: "All replicas together. Those that are connected and not in sync are behind.",
         unit: "short",
         queries: [{
-          expression: sum(series("pingress_controller_stream_proxies"), ["state"]),
+          expression: sum(series("pingress_controller_stream_proxies", OF_INSTALLATION), ["state"]),
           legend: "{{state}}",
         }],
       }),
@@ -160,7 +186,10 @@ export const CONTROLLER: DashboardSpec = {
         description: "`snapshot` is a whole configuration: many of them are many new proxies.",
         unit: "short",
         queries: [{
-          expression: perSecond(series("pingress_controller_stream_updates_total"), ["kind"]),
+          expression: perSecond(
+            series("pingress_controller_stream_updates_total", OF_INSTALLATION),
+            ["kind"],
+          ),
           legend: "{{kind}}",
         }],
       }),
@@ -171,19 +200,26 @@ export const CONTROLLER: DashboardSpec = {
         queries: [
           {
             expression: orZero(
-              perSecond(series("pingress_controller_stream_refused_updates_total"), ["code"]),
+              perSecond(
+                series("pingress_controller_stream_refused_updates_total", OF_INSTALLATION),
+                ["code"],
+              ),
             ),
             legend: "refused {{code}}",
           },
           {
             expression: orZero(
-              perSecond(series("pingress_controller_stream_ends_total"), ["reason"]),
+              perSecond(series("pingress_controller_stream_ends_total", OF_INSTALLATION), [
+                "reason",
+              ]),
             ),
             legend: "ended {{reason}}",
           },
           {
             expression: orZero(
-              perSecond(series("pingress_controller_stream_refusals_total"), ["status"]),
+              perSecond(series("pingress_controller_stream_refusals_total", OF_INSTALLATION), [
+                "status",
+              ]),
             ),
             legend: "rejected {{status}}",
           },
@@ -199,7 +235,7 @@ export const CONTROLLER: DashboardSpec = {
         unit: "reqps",
         queries: [{
           expression: perSecond(
-            series("pingress_controller_api_requests_total"),
+            series("pingress_controller_api_requests_total", OF_INSTALLATION),
             ["verb", "code"],
           ),
           legend: "{{verb}} {{code}}",
@@ -213,7 +249,7 @@ export const CONTROLLER: DashboardSpec = {
           expression: quantile(
             0.99,
             "pingress_controller_api_request_duration_seconds_bucket",
-            { by: ["verb"], window: WINDOW },
+            { matchers: OF_INSTALLATION, by: ["verb"], window: WINDOW },
           ),
           legend: "{{verb}}",
         }],
@@ -225,10 +261,13 @@ export const CONTROLLER: DashboardSpec = {
         unit: "short",
         queries: [{
           expression: orZero(
-            sum(increase(series("pingress_controller_watch_restarts_total"), WINDOW), [
-              "resource",
-              "reason",
-            ]),
+            sum(
+              increase(series("pingress_controller_watch_restarts_total", OF_INSTALLATION), WINDOW),
+              [
+                "resource",
+                "reason",
+              ],
+            ),
           ),
           legend: "{{resource}} {{reason}}",
         }],
@@ -238,7 +277,11 @@ export const CONTROLLER: DashboardSpec = {
         description: "Objects whose status or Events are to be written.",
         unit: "short",
         queries: [{
-          expression: aggregate("max", series("pingress_controller_writes_waiting"), ["of"]),
+          expression: aggregate(
+            "max",
+            series("pingress_controller_writes_waiting", OF_INSTALLATION),
+            ["of"],
+          ),
           legend: "{{of}}",
         }],
       }),
@@ -247,7 +290,10 @@ export const CONTROLLER: DashboardSpec = {
         description: "Runs that write to the API server, of the leader.",
         unit: "short",
         queries: [{
-          expression: perSecond(series("pingress_controller_job_runs_total"), ["job", "result"]),
+          expression: perSecond(series("pingress_controller_job_runs_total", OF_INSTALLATION), [
+            "job",
+            "result",
+          ]),
           legend: "{{job}} {{result}}",
         }],
       }),
@@ -256,7 +302,9 @@ export const CONTROLLER: DashboardSpec = {
         description: "In the stores of the watches.",
         unit: "short",
         queries: [{
-          expression: aggregate("max", series("pingress_controller_objects"), ["resource"]),
+          expression: aggregate("max", series("pingress_controller_objects", OF_INSTALLATION), [
+            "resource",
+          ]),
           legend: "{{resource}}",
         }],
       }),
@@ -270,7 +318,10 @@ export const CONTROLLER: DashboardSpec = {
         unit: "short",
         width: 8,
         queries: [{
-          expression: among(rate(series("process_cpu_seconds_total"), WINDOW), IS_CONTROLLER),
+          expression: among(
+            rate(series("process_cpu_seconds_total", OF_INSTALLATION), WINDOW),
+            IS_CONTROLLER,
+          ),
           legend: REPLICA,
         }],
       }),
@@ -280,7 +331,10 @@ export const CONTROLLER: DashboardSpec = {
         unit: "bytes",
         width: 8,
         queries: [{
-          expression: among(series("process_resident_memory_bytes"), IS_CONTROLLER),
+          expression: among(
+            series("process_resident_memory_bytes", OF_INSTALLATION),
+            IS_CONTROLLER,
+          ),
           legend: REPLICA,
         }],
       }),
@@ -292,7 +346,7 @@ export const CONTROLLER: DashboardSpec = {
         queries: [{
           expression: aggregate(
             "max",
-            series("pingress_controller_event_loop_delay_seconds"),
+            series("pingress_controller_event_loop_delay_seconds", OF_INSTALLATION),
             BY_REPLICA,
           ),
           legend: REPLICA,

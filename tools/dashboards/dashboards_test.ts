@@ -72,6 +72,25 @@ for (const [path, text] of dashboardFiles()) {
   });
 }
 
+Deno.test("queries of proxies and controllers are of the chosen installation", () => {
+  for (const name of ["controller", "fleet"]) {
+    const text = read(`charts/pingress/files/dashboards/${name}.json`);
+    const { panels, templating }: {
+      panels: readonly Panel[];
+      templating: { list: readonly { name: string }[] };
+    } = JSON.parse(text);
+    assert.ok(templating.list.some(({ name }) => name === "installation"), name);
+    for (const { expr } of panels.flatMap(({ targets = [] }) => targets)) {
+      const [first, ...others] = Array.from(
+        expr.matchAll(/\b(?:pingress|process)_\w+(\{[^}]*\})?/g),
+        ([, matchers = ""]) => matchers.includes('namespace=~"$installation"'),
+      );
+      // What it is joined with by job and instance may be of all.
+      assert.ok(first && (others.every(Boolean) || expr.includes(" on (job, instance) ")), expr);
+    }
+  }
+});
+
 /** Labels of which a cluster may have thousands of values. A controller has a few replicas. */
 const MANY = /\{\{(host|service|route|certificate|instance|worker)\}\}/;
 

@@ -4,10 +4,11 @@
  */
 import { aggregate, increase, is, type Label, matches, rate, series, sum } from "../promql.ts";
 import type { DashboardSpec } from "./dashboard.ts";
+import { installation, OF_INSTALLATION } from "./installation.ts";
 import { graph, stat, WINDOW } from "./panels.ts";
 import { among, bottom, orZero, top } from "./traffic.ts";
 
-const CHOSEN = { instance: matches("$instance") };
+const CHOSEN = { ...OF_INSTALLATION, instance: matches("$instance") };
 const BY_PROXY: readonly Label[] = ["pod", "instance"];
 const PROXY = "{{pod}} {{instance}}";
 /** Every proxy has it, and no controller. */
@@ -31,7 +32,12 @@ export const FLEET: DashboardSpec = {
   name: "fleet",
   title: "Proxies",
   description: "Utilization, saturation and errors of proxies and their workers.",
-  variables: [{ name: "instance", label: "Proxy", of: "instance", series: IS_PROXY }],
+  variables: [installation(IS_PROXY), {
+    name: "instance",
+    label: "Proxy",
+    of: "instance",
+    series: series("pingress_workers", OF_INSTALLATION),
+  }],
   rows: [{
     title: "Now",
     panels: [
