@@ -77,6 +77,24 @@ function certificate(days: number): AlertCase["series"] {
   };
 }
 
+/** Of a proxy. */
+function routes(values: string, workers = "4x110"): AlertCase["series"] {
+  return {
+    [`pingress_snapshot_routes{${AT}}`]: values,
+    [`pingress_workers{${AT}}`]: workers,
+  };
+}
+
+/** Of a second one. */
+function otherProxy(values: string): AlertCase["series"] {
+  return Object.fromEntries(
+    Object.entries(routes(values)).map(([series, values]) => [
+      series.replace("proxy-1", "proxy-2").replace("10.0.0.1", "10.0.0.2"),
+      values,
+    ]),
+  );
+}
+
 const problem = (reason: string) => ({
   [`pingress_config_problems{${AT},reason="${reason}"}`]: "1x60",
 });
@@ -266,6 +284,35 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
     }],
     ["40 of 100 routes are gone", { [`pingress_snapshot_routes{${AT}}`]: "100x50 60x60" }, "60m"],
     ["8 of 10 routes are gone", { [`pingress_snapshot_routes{${AT}}`]: "10x50 2x60" }, "60m"],
+    [
+      "60 of 100 routes are gone from one of two proxies",
+      { ...routes("100x50 40x60"), ...otherProxy("100x110") },
+      "60m",
+      SYSTEM,
+    ],
+    [
+      "the only proxy starts again without a configuration",
+      routes("100x50 stale", "4x50 0x60"),
+      "60m",
+      SYSTEM,
+    ],
+    [
+      "one of two proxies starts again without a configuration",
+      { ...routes("100x50 stale", "4x50 0x60"), ...otherProxy("100x110") },
+      "60m",
+      SYSTEM,
+    ],
+    ["the only proxy reads its configuration two minutes after a restart", {
+      ...routes("100x50 stale _x1 100x60"),
+    }, "55m"],
+    ["a proxy of two is not scraped any more", {
+      ...routes("100x50 stale", "4x50 stale"),
+      ...otherProxy("100x110"),
+    }, "60m"],
+    ["a proxy is added, and has all routes in a minute", {
+      ...routes("_x50 0 100x60", "_x50 4x60"),
+      ...otherProxy("100x110"),
+    }, "56m"],
   ],
   PingressCertificateExpiresSoon: [
     ["10 days are left", certificate(10), "20m", {

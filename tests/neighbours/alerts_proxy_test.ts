@@ -159,7 +159,7 @@ Deno.test("half of the routes gone fire an alert", async () => {
   const { annotations } = await scene.fires("PingressRoutesDropped", {
     namespace: "pingress-system",
   });
-  assert.match(annotations.description, /^Proxies have 10 routes, less than 0\.5 times/);
+  assert.match(annotations.description, /^A proxy has 10 routes, less than 0\.5 times/);
 });
 
 Deno.test("a proxy at its connection limit fires an alert", async () => {

@@ -12,6 +12,8 @@ const BY_PROXY = ["namespace", "pod", "instance"] as const;
 
 const WORKERS = series("pingress_workers");
 const ROUTES = series("pingress_snapshot_routes");
+/** Of the proxy that has the fewest; one that runs without a configuration has none. */
+const FEWEST_ROUTES = aggregate("min", `${ROUTES} or 0 * ${WORKERS}`, ["namespace"]);
 const MOST_ROUTES = aggregate("max", `max_over_time(${ROUTES}[1h])`, ["namespace"]);
 
 /** Pods of the workload, as the controller sees it. */
@@ -262,18 +264,26 @@ export const PROXY_ALERTS: AlertGroup = {
       severity: "warning",
       hold: "5m",
       expression: [
-        `${aggregate("max", ROUTES, ["namespace"])} < ${threshold("keptRoutes")} * ${MOST_ROUTES}`,
+        `${FEWEST_ROUTES} < ${threshold("keptRoutes")} * ${MOST_ROUTES}`,
         `and ${MOST_ROUTES} >= 20`,
       ].join("\n"),
       summary: "Many routes are gone",
       description:
-        "Proxies have {{ $value }} routes, less than ${keptRoutes} times what they had " +
-        "within the last hour.",
+        "A proxy has {{ $value }} routes, less than ${keptRoutes} times what proxies had within " +
+        "the last hour.",
       runbook: {
         meaning:
-          "Within an hour, more than half of the routes (`keptRoutes`) left the configuration.",
+          "A proxy has fewer than half of the routes (`keptRoutes`) that proxies had within the " +
+          "last hour: they left the configuration, or this proxy alone lacks them. One without any " +
+          "configuration has none.",
         impact: "If it was not on purpose, requests of many hosts get 404.",
         diagnosis: [
+          "`bottomk(5, pingress_snapshot_routes)` shows whether all proxies have the same. If one " +
+          "differs, its log and `/configuration` " +
+          "([troubleshooting](operations.md#inspect-the-active-configuration)) show what it has; a " +
+          "proxy that rejects a configuration keeps its routes, see PingressConfigurationRejected.",
+          "`count(pingress_workers unless on (job, instance) pingress_snapshot_routes)` counts " +
+          "proxies without a configuration: their logs have `Waiting for the configuration`.",
           "`kubectl get ingress -A` and the deployments of the last hour: was a namespace, a chart " +
           "or an IngressClass deleted?",
           "[`pingress check`](check.md) lists Ingresses that nobody serves, and problems of classes.",
@@ -281,6 +291,7 @@ export const PROXY_ALERTS: AlertGroup = {
         ],
         remedy: [
           "Apply the deleted objects again. Proxies serve them within a second.",
+          "If one proxy alone lacks routes, save its log, and delete its pod.",
           "To keep such a change from proxies, start them with `--max-route-loss` " +
           "([flags](flags.md)).",
         ],

@@ -66,7 +66,8 @@ export const THRESHOLDS = {
     minimum: 10,
   },
   keptRoutes: {
-    help: "Ratio of the routes of the last hour that must still be there; only from 20 routes on.",
+    help:
+      "Ratio of the routes of the last hour that each proxy must still have; only from 20 routes on.",
     default: 0.5,
     minimum: 0,
     maximum: 1,
