@@ -14,19 +14,27 @@ export interface AlertCase {
   readonly fires: readonly Readonly<Record<string, string>>[];
 }
 
-const TARGET = { namespace: "pingress-system", pod: "proxy-1", instance: "10.0.0.1:9090" };
+/** Of the installation that the series are of. */
+export const OWN_NAMESPACE = "pingress-system";
+
+const TARGET = { namespace: OWN_NAMESPACE, pod: "proxy-1", instance: "10.0.0.1:9090" };
 const AT = 'namespace="pingress-system",pod="proxy-1",instance="10.0.0.1:9090"';
-const SYSTEM = { namespace: "pingress-system" };
-const HOST = 'namespace="shop",host="a.test",method="GET"';
+const SYSTEM = { namespace: OWN_NAMESPACE };
+const INSTANCE = 'instance="10.0.0.1:9090"';
+const HOST = `namespace="shop",host="a.test",method="GET",${INSTANCE}`;
 const SHOP = { namespace: "shop", host: "a.test" };
-const SERVICE = 'namespace="shop",service="web"';
-const CERTIFICATE = 'pod="proxy-1",hosts="a.test",certificate="shop/web-tls"';
+const SERVICE = `namespace="shop",service="web",${INSTANCE}`;
+const CERTIFICATE = `${AT},hosts="a.test",certificate="shop/web-tls"`;
 const DAY = 86_400;
+
+/** The proxy that has series of routes and Services. */
+const LONG_LIVED = { [`pingress_workers{${AT}}`]: "4x400" };
 
 function requests(good: string, failed: string): AlertCase["series"] {
   return {
     [`pingress_requests_total{${HOST},status="2xx"}`]: good,
     [`pingress_requests_total{${HOST},status="5xx"}`]: failed,
+    ...LONG_LIVED,
   };
 }
 
@@ -38,6 +46,7 @@ function attempts(fast: string, all: string): AlertCase["series"] {
     [`pingress_upstream_duration_seconds_bucket{${SERVICE},le="10"}`]: all,
     [`pingress_upstream_duration_seconds_bucket{${SERVICE},le="+Inf"}`]: all,
     [`pingress_upstream_duration_seconds_count{${SERVICE}}`]: all,
+    ...LONG_LIVED,
   };
 }
 
@@ -50,10 +59,13 @@ function proxies(desired: number, ready: number, ingresses = 3): AlertCase["seri
   };
 }
 
+/** Of another installation. */
+export const OTHER_NAMESPACE = "edge-2";
+
 /** In another namespace, of which all is well. */
-const OTHER = {
-  'pingress_workers{namespace="edge-2",pod="proxy-1"}': "4x60",
-  'pingress_controller_leader{namespace="edge-2",pod="a"}': "1x60",
+export const OTHER: AlertCase["series"] = {
+  [`pingress_workers{namespace="${OTHER_NAMESPACE}",pod="proxy-1"}`]: "4x400",
+  [`pingress_controller_leader{namespace="${OTHER_NAMESPACE}",pod="a"}`]: "1x400",
 };
 
 /** Scraped for ten minutes. */
@@ -126,18 +138,21 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
     ["failures ended 10 minutes ago", requests("0+58x70", "0+2x50 100x20"), "63m"],
     ["5 % fail for two minutes after an hour", requests("0+57x70", "_x60 0+3x10"), "62m"],
     ["requests of no host fail", {
-      'pingress_requests_total{namespace="",host="none",method="GET",status="2xx"}': "0+58x70",
-      'pingress_requests_total{namespace="",host="none",method="GET",status="5xx"}': "0+2x70",
+      ...LONG_LIVED,
+      [`pingress_requests_total{${INSTANCE},namespace="",host="none",status="2xx"}`]: "0+58x70",
+      [`pingress_requests_total{${INSTANCE},namespace="",host="none",status="5xx"}`]: "0+2x70",
     }, "60m"],
     ["requests of no route fail, counted by route", {
-      'pingress_requests_total{namespace="",host="",route="none",method="GET",status="2xx"}':
+      ...LONG_LIVED,
+      [`pingress_requests_total{${INSTANCE},namespace="",host="",route="none",status="2xx"}`]:
         "0+58x70",
-      'pingress_requests_total{namespace="",host="",route="none",method="GET",status="5xx"}':
+      [`pingress_requests_total{${INSTANCE},namespace="",host="",route="none",status="5xx"}`]:
         "0+2x70",
     }, "60m"],
     [
       "requests of a route fail, counted by route",
       {
+        ...LONG_LIVED,
         [`pingress_requests_total{${HOST},route="r",status="2xx"}`]: "0+58x70",
         [`pingress_requests_total{${HOST},route="r",status="5xx"}`]: "0+2x70",
       },
@@ -323,7 +338,7 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
     [
       "10 days are left of a file",
       {
-        'pingress_certificate_expiration_timestamp_seconds{hosts="*",certificate="/tls/tls.crt"}':
+        [`pingress_certificate_expiration_timestamp_seconds{${AT},hosts="*",certificate="/tls/tls.crt"}`]:
           `${10 * DAY}x60`,
       },
       "20m",

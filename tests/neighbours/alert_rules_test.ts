@@ -7,9 +7,16 @@ import { METRICS } from "../../proxy/telemetry/catalogue.ts";
 import { alertFiles, MONITORING } from "../../tools/alerts/alert_files.ts";
 import { ALERT_GROUPS, ALERTS } from "../../tools/alerts/groups.ts";
 import { ruleGroups } from "../../tools/alerts/rule_file.ts";
+import { Scope } from "../../tools/alerts/scope.ts";
 import { DEFAULT_THRESHOLDS } from "../../tools/alerts/thresholds.ts";
 import { isInstalled, run, type Said } from "../peers/debian_program.ts";
-import { ALERT_CASES, type AlertCase } from "./alert_cases.ts";
+import {
+  ALERT_CASES,
+  type AlertCase,
+  OTHER,
+  OTHER_NAMESPACE,
+  OWN_NAMESPACE,
+} from "./alert_cases.ts";
 
 const NAMES = Object.keys({ ...METRICS, ...CONTROLLER_METRICS });
 const SEVERITY = new Map(ALERTS.map(({ name, severity }) => [name, severity]));
@@ -34,9 +41,9 @@ async function promtool(
 }
 
 /** The rules without annotations, which promtool would compare word by word. */
-function rulesWithoutAnnotations(): string {
+function rulesWithoutAnnotations(scope?: Scope): string {
   const groups = parse(
-    JSON.stringify(ruleGroups(ALERT_GROUPS, { thresholds: DEFAULT_THRESHOLDS })),
+    JSON.stringify(ruleGroups(ALERT_GROUPS, { thresholds: DEFAULT_THRESHOLDS, scope })),
   );
   for (const { rules } of groups.groups) for (const rule of rules) delete rule.annotations;
   return stringify(groups);
@@ -90,6 +97,38 @@ Deno.test("promtool accepts the rule files", async () => {
   const found = [...said.stdout.matchAll(/SUCCESS: (\d+) rules found/g)].map(([, count]) => +count);
   const rules = ALERT_GROUPS.flatMap(({ alerts, recordings = [] }) => [...alerts, ...recordings]);
   assert.equal(found.reduce((sum, count) => sum + count, 0), rules.length);
+});
+
+/** As the rules of the installation see it, beside another one. */
+function besideOther({ series, fires, ...rest }: AlertCase): AlertCase {
+  return {
+    ...rest,
+    series: { ...series, ...OTHER },
+    // `absent` has the labels that its selector asks for.
+    fires: fires.map((labels) => ({
+      ...(Object.keys(labels).length === 0 ? { namespace: OWN_NAMESPACE } : labels),
+      installation: OWN_NAMESPACE,
+    })),
+  };
+}
+
+Deno.test("of two installations, each with its rules, only the alerts of the broken one fire", async () => {
+  const namespaces = [OWN_NAMESPACE, OTHER_NAMESPACE];
+  const rules = Object.fromEntries(
+    namespaces.map((namespace) => [
+      `${namespace}.yaml`,
+      rulesWithoutAnnotations(new Scope(namespace)),
+    ]),
+  );
+  const tests = stringify({
+    rule_files: Object.keys(rules),
+    evaluation_interval: "1m",
+    tests: ALERT_CASES.filter(({ fires }) => fires.length > 0).map(besideOther).map(unitTest),
+  });
+  const files = { ...rules, "tests.yaml": tests };
+  const said = await promtool("promtool test", ["test", "rules"], files, ["tests.yaml"]);
+  if (said === null) return;
+  assert.equal(said.code, 0, said.stdout + said.stderr);
 });
 
 Deno.test("each alert fires for its series, and for no others", async () => {

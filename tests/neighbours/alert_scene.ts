@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { waitFor } from "../cluster/support/condition.ts";
 import { ALERT_GROUPS } from "../../tools/alerts/groups.ts";
 import { ruleFile } from "../../tools/alerts/rule_file.ts";
+import { EVERYWHERE, Scope } from "../../tools/alerts/scope.ts";
 import { DEFAULT_THRESHOLDS, type ThresholdValues } from "../../tools/alerts/thresholds.ts";
 import {
   type AlertLabels,
@@ -20,6 +21,8 @@ const HOLD = "2s";
 export interface AlertSceneOptions extends Pick<PrometheusOptions, "targets" | "interval"> {
   /** Names of groups; default: all. */
   readonly groups?: readonly string[];
+  /** Namespaces of installations that have rules of their own; default: rules for all. */
+  readonly installations?: readonly string[];
   /** As an operator would set them. */
   readonly thresholds?: Partial<ThresholdValues>;
   readonly hold?: string;
@@ -30,12 +33,12 @@ export class AlertScene {
 
   /** Null where Prometheus is missing: then `test` is skipped, and this says why. */
   static async start(test: string, options: AlertSceneOptions): Promise<AlertScene | null> {
-    const { groups, thresholds, hold = HOLD, ...rest } = options;
-    const rules = ruleFile(
-      ALERT_GROUPS.filter(({ name }) => groups?.includes(name) ?? true),
-      { thresholds: { ...DEFAULT_THRESHOLDS, ...thresholds }, hold },
-    );
-    const prometheus = await Prometheus.start(test, { ...rest, rules: [rules] });
+    const { groups, installations, thresholds, hold = HOLD, ...rest } = options;
+    const chosen = ALERT_GROUPS.filter(({ name }) => groups?.includes(name) ?? true);
+    const filled = { thresholds: { ...DEFAULT_THRESHOLDS, ...thresholds }, hold };
+    const scopes = installations?.map((namespace) => new Scope(namespace)) ?? [EVERYWHERE];
+    const rules = scopes.map((scope) => ruleFile(chosen, { ...filled, scope }));
+    const prometheus = await Prometheus.start(test, { ...rest, rules });
     if (prometheus === null) return null;
     await prometheus.scraped(options.targets?.length ?? 0);
     return new AlertScene(prometheus);

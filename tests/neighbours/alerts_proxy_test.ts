@@ -18,8 +18,9 @@ const TARGET = { namespace: "pingress-system", pod: "proxy-1" };
 /** A proxy without a controller. */
 const GROUPS = ["requests", "proxies", "certificates"];
 
-function targetOf(port: number) {
-  return { job: "pingress", port, labels: TARGET };
+/** @param namespace Of its installation. */
+function targetOf(port: number, namespace = TARGET.namespace) {
+  return { job: "pingress", port, labels: { ...TARGET, namespace } };
 }
 
 /** `NAME.test` leads to the Service NAME of the namespace test, at this port. */
@@ -135,6 +136,36 @@ Deno.test("failed and slow backends, certificates, a rejected file and a killed 
   await scene.fires("PingressConfigurationRejected", { ...TARGET, source: "file" });
   proxy.signal("SIGKILL");
   await scene.fires("PingressNoReadyProxy", { severity: "critical" });
+});
+
+Deno.test("of two installations with rules of their own, a broken one fires only its own", async () => {
+  await using bad = Deno.serve(LOOPBACK, () => new Response("bad", { status: 500 }));
+  const args = ["--allow-loopback-upstreams", "--workers=1"];
+  const snapshot = servicesOf({ bad: bad.addr.port }, [await certificateOf("ending", 10)]);
+  await using broken = await ProxyProcess.start({ snapshot, args });
+  await using good = await ProxyProcess.start({ snapshot: servicesOf({}), args });
+  const installations = [TARGET.namespace, "edge-2"];
+  const scene = await AlertScene.start("alerts of two installations", {
+    targets: [targetOf(broken.adminPort), targetOf(good.adminPort, "edge-2")],
+    groups: GROUPS,
+    installations,
+    thresholds: { requestRate: 0.02 },
+  });
+  if (scene === null) return;
+  await using _ = scene;
+  const installation = TARGET.namespace;
+  {
+    await using _load = new Traffic(() => statusAt(broken.httpPort, { host: "bad.test" }), 2);
+    const burn = { namespace: "test", host: "bad.test", installation };
+    await scene.fires("PingressErrorBudgetBurnFast", burn);
+    await scene.fires("PingressCertificateExpiresSoon", { namespace: "test", installation });
+  }
+  broken.signal("SIGKILL");
+  await scene.fires("PingressNoReadyProxy", { namespace: installation, installation });
+  await scene.prometheus.evaluated();
+  for (const { labels } of await scene.prometheus.alerts()) {
+    assert.equal(labels.installation, installation, JSON.stringify(labels));
+  }
 });
 
 Deno.test("half of the routes gone fire an alert", async () => {

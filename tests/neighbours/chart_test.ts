@@ -307,6 +307,10 @@ for (
       /at '\/prometheusRule\/thresholds\/errorBudget': maximum: got 1, want 0\.06/,
     ],
     [
+      "prometheusRule.create=true,prometheusRule.alertLabels.installation=edge",
+      /prometheusRule\.alertLabels\.installation: each alert has its own installation; use another/,
+    ],
+    [
       "prometheusRule.create=true,prometheusRule.alertLabels.severity=page",
       /prometheusRule\.alertLabels\.severity: each alert has its own severity; use another label/,
     ],
@@ -494,10 +498,25 @@ helmTest("alerts have the thresholds and labels of the values, or are left out",
   assert.match(of("PingressErrorBudgetBurnFast")!.expr, /> 14\.4 \* 5e-05\)/);
   assert.match(of("PingressBackendLatencyHigh")!.expr, /> 2\.5\)/);
   assert.match(of("PingressCertificateNearlyExpired")!.expr, /< 1 \* 86400/);
-  assert.deepEqual(of("PingressNoReadyProxy")!.labels, { severity: "critical", team: "edge" });
+  assert.deepEqual(of("PingressNoReadyProxy")!.labels, {
+    severity: "critical",
+    installation: NAMESPACE,
+    team: "edge",
+  });
   assert.ok(changed.every(({ alert, labels }) => alert === undefined || labels.team === "edge"));
   const none = await rules({ disabled: ALERTS.map(({ name }) => name) });
   assert.deepEqual(none.filter(({ alert }) => alert !== undefined), []);
+});
+
+helmTest("alerts are about the namespace of the release, whatever its name", async (helm) => {
+  const rules = rulesOf(
+    await helm.template({ namespace: "1234", values: { prometheusRule: { create: true } } }),
+  );
+  for (const { expr, labels } of rules) {
+    assert.equal(labels.installation, "1234");
+    assert.match(expr, /(namespace|installation)="1234"/);
+    assert.doesNotMatch(expr, /\$\{/);
+  }
 });
 
 for (const kind of ["podMonitor", "serviceMonitor"]) {

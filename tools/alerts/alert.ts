@@ -1,4 +1,5 @@
 /** Alerts as the generators see them. In: nothing. Out: a rule with its runbook, and groups of them. */
+import type { Scope } from "./scope.ts";
 
 /** `critical`: somebody must look now. `warning`: somebody must look in the next working hours. */
 export type Severity = "critical" | "warning";
@@ -20,7 +21,7 @@ export interface Alert {
   /** How long the expression must hold: `5m`; `0s` fires at the first evaluation. */
   readonly hold: string;
   /** PromQL; `${NAME}` stands for a threshold. */
-  readonly expression: string;
+  readonly expression: (scope: Scope) => string;
   /** Templates of Prometheus, which may have thresholds too. */
   readonly summary: string;
   readonly description: string;
@@ -30,7 +31,7 @@ export interface Alert {
 /** A series that alerts read in place of many. */
 export interface Recording {
   readonly record: string;
-  readonly expression: string;
+  readonly expression: (scope: Scope) => string;
 }
 
 /** One file of rules. */

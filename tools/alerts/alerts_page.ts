@@ -1,6 +1,7 @@
 /** The page of runbooks. In: the alerts and their thresholds. Out: the text of `docs/alerts.md`. */
 import type { Alert } from "./alert.ts";
 import { ALERT_GROUPS } from "./groups.ts";
+import { EVERYWHERE } from "./scope.ts";
 import { DEFAULT_THRESHOLDS, THRESHOLDS, withThresholds } from "./thresholds.ts";
 
 export const ALERTS_PAGE = "docs/alerts.md";
@@ -60,10 +61,19 @@ export function alertsPage(): string {
     "",
     "### Several installations",
     "",
-    "Alerts tell installations apart by the label `namespace` of the targets: the scrape above sets it,",
-    "and so does the operator. Set `prometheusRule.create` in one release only: rules see all",
-    "installations of the Prometheus. Requests of a host that several installations serve are added.",
+    "Alerts tell installations apart by the label `namespace` of the targets: the operator sets it, and so",
+    "does the scrape above.",
     "",
+    "**Rules of the chart and of `overlays/monitoring`** are for one installation: they read metrics of",
+    "targets in the namespace of the release, or in `pingress-system`, and their alerts have the label",
+    "`installation` with it. Give each installation its rules. For requests and Services, whose metrics",
+    "have the namespace of a route, they take the targets at which `pingress_workers` has that namespace.",
+    "To install the overlay for another namespace, replace `pingress-system` in the whole of",
+    "`prometheus-rules.yaml`. If relabeling removes the label `namespace` of targets or renames it,",
+    "PingressNoLeader and PingressNoReadyProxy fire: use the files of `overlays/monitoring/rules`.",
+    "",
+    "**The files of `overlays/monitoring/rules`** are for all installations that a Prometheus scrapes: load",
+    "them once, and not beside the others. Requests of a host that several installations serve are added.",
     "PingressNoLeader and PingressNoReadyProxy find an installation of which nothing is scraped any more",
     "by its samples of the last day. So when you uninstall one, silence both alerts for its namespace for",
     "a day; after that, an outage fires only if nothing of any installation is scraped. One that was never",
@@ -116,7 +126,7 @@ function alertLines({ name, severity, hold, expression, runbook }: Alert): strin
     hold === "0s" ? `Severity: ${severity}.` : `Severity: ${severity}, after ${hold}.`,
     "",
     "```promql",
-    withThresholds(expression, DEFAULT_THRESHOLDS),
+    withThresholds(expression(EVERYWHERE), DEFAULT_THRESHOLDS),
     "```",
     "",
     `**Meaning.** ${runbook.meaning}`,

@@ -13,8 +13,12 @@ import { alertFiles } from "./alert_files.ts";
 import { ALERTS_PAGE, alertsPage } from "./alerts_page.ts";
 import { ALERT_GROUPS, ALERTS } from "./groups.ts";
 import { ruleGroups } from "./rule_file.ts";
+import { Scope } from "./scope.ts";
 import { reasons } from "./reasons.ts";
 import { DEFAULT_THRESHOLDS, threshold, THRESHOLDS, withThresholds } from "./thresholds.ts";
+
+/** Metrics and, with a colon, recorded series. */
+const SELECTOR = /(?<![\w:])(namespace_host:)?((?:pingress|process)_\w+)(?::\w+)?(\{[^}]*\})?/g;
 
 const ROOT = join(import.meta.dirname!, "../..");
 const read = (path: string) => Deno.readTextFileSync(join(ROOT, path));
@@ -65,7 +69,32 @@ Deno.test("every threshold is that of an alert, and every name in a rule is that
   for (const name of Object.keys(THRESHOLDS)) {
     assert.ok(chart.includes(threshold(name as keyof typeof THRESHOLDS)), name);
   }
-  assert.doesNotMatch(withThresholds(chart, DEFAULT_THRESHOLDS), /\$\{/);
+  assert.doesNotMatch(withThresholds(chart, DEFAULT_THRESHOLDS), /\$\{(?!namespace\})/);
+});
+
+/** Whose label `namespace` is that of a route or Service, so that the one of the target is lost. */
+const OF_ROUTES = /^pingress_(requests|upstream_duration)_/;
+
+Deno.test("rules of an installation read metrics of its own targets only", () => {
+  const { groups } = ruleGroups(ALERT_GROUPS, {
+    thresholds: DEFAULT_THRESHOLDS,
+    scope: new Scope("edge-1"),
+  }) as { groups: { rules: { expr: string; labels: Record<string, string> }[] }[] };
+  for (const { expr, labels } of groups.flatMap(({ rules }) => rules)) {
+    assert.equal(labels.installation, "edge-1");
+    let ofRoutes = 0;
+    for (const [, record, name, matchers = ""] of expr.matchAll(SELECTOR)) {
+      if (OF_ROUTES.test(name) && record === undefined) ofRoutes++;
+      else {
+        const label = record === undefined ? "namespace" : "installation";
+        assert.match(matchers, new RegExp(`\\b${label}="edge-1"`), `${name} in ${expr}`);
+      }
+    }
+    assert.equal(
+      expr.split(" and on (job, instance) max_over_time(pingress_workers").length - 1,
+      ofRoutes,
+    );
+  }
 });
 
 Deno.test("defaults of thresholds are within their bounds", () => {

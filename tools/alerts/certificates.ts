@@ -1,15 +1,16 @@
 /** Alerts of certificates. In: the catalogue. Out: the group. */
 import type { Alert, AlertGroup } from "./alert.ts";
-import { aggregate, series } from "../promql.ts";
+import { aggregate } from "../promql.ts";
+import type { Scope } from "./scope.ts";
 import { threshold } from "./thresholds.ts";
 
 /** Seconds that each has left; `namespace` of a Secret becomes a label, so that alerts find its owner. */
-const SECONDS_LEFT = `label_replace(${
-  aggregate("min", series("pingress_certificate_expiration_timestamp_seconds"), [
-    "certificate",
-    "hosts",
-  ])
-} - time(), "namespace", "$1", "certificate", "([^/]+)/[^/]+")`;
+function secondsLeft(scope: Scope): string {
+  const expiration = scope.series("pingress_certificate_expiration_timestamp_seconds");
+  return `label_replace(${
+    aggregate("min", expiration, ["certificate", "hosts"])
+  } - time(), "namespace", "$1", "certificate", "([^/]+)/[^/]+")`;
+}
 
 const CERTIFICATE = "{{ $labels.certificate }}";
 
@@ -39,9 +40,10 @@ export const CERTIFICATE_ALERTS: AlertGroup = {
       name: "PingressCertificateExpiresSoon",
       severity: "warning",
       hold: "10m",
-      expression: `(${SECONDS_LEFT} < ${threshold("certificateDays")} * 86400) >= ${
-        threshold("certificateDaysCritical")
-      } * 86400`,
+      expression: (scope) =>
+        `(${secondsLeft(scope)} < ${threshold("certificateDays")} * 86400) >= ${
+          threshold("certificateDaysCritical")
+        } * 86400`,
       summary: `Certificate ${CERTIFICATE} expires soon`,
       description: `Certificate ${CERTIFICATE} of {{ $labels.hosts }} expires in ` +
         "{{ $value | humanizeDuration }}.",
@@ -55,7 +57,8 @@ export const CERTIFICATE_ALERTS: AlertGroup = {
       name: "PingressCertificateNearlyExpired",
       severity: "critical",
       hold: "10m",
-      expression: `${SECONDS_LEFT} < ${threshold("certificateDaysCritical")} * 86400`,
+      expression: (scope) =>
+        `${secondsLeft(scope)} < ${threshold("certificateDaysCritical")} * 86400`,
       summary: `Certificate ${CERTIFICATE} expires now`,
       description: `Certificate ${CERTIFICATE} of {{ $labels.hosts }} expires in ` +
         "{{ $value | humanizeDuration }}; a negative time means that it has expired.",

@@ -1,7 +1,8 @@
 /** Alerts of the controller and of what it publishes. In: the catalogue. Out: the group. */
 import type { AlertGroup } from "./alert.ts";
-import { aggregate, increase, is, type Matcher, matches, series, sum } from "../promql.ts";
+import { aggregate, increase, is, type Matcher, matches, sum } from "../promql.ts";
 import { reasons } from "./reasons.ts";
+import type { Scope } from "./scope.ts";
 import { threshold } from "./thresholds.ts";
 import { vanished } from "./vanished.ts";
 
@@ -23,11 +24,22 @@ const LEFT_OUT = reasons(
 );
 
 const BY_REPLICA = ["namespace", "pod", "instance"] as const;
-const LEADER = series("pingress_controller_leader");
 
 /** Objects with a problem of such a reason. */
-function problems(reason: Matcher): string {
-  return aggregate("max", series("pingress_config_problems", { reason }), ["namespace", "reason"]);
+function problems(scope: Scope, reason: Matcher): string {
+  return aggregate("max", scope.series("pingress_config_problems", { reason }), [
+    "namespace",
+    "reason",
+  ]);
+}
+
+function noLeader(scope: Scope): string {
+  const leader = scope.series("pingress_controller_leader");
+  return [
+    `${sum(leader, ["namespace"])} == 0`,
+    `or (${vanished(leader)})`,
+    `or (absent(${leader}) unless on () (${vanished(leader)}))`,
+  ].join("\n");
 }
 
 const CONTROLLER = "{{ or $labels.pod $labels.instance }}";
@@ -40,11 +52,7 @@ export const CONTROLLER_ALERTS: AlertGroup = {
       name: "PingressNoLeader",
       severity: "critical",
       hold: "2m",
-      expression: [
-        `${sum(LEADER, ["namespace"])} == 0`,
-        `or (${vanished(LEADER)})`,
-        `or (absent(${LEADER}) unless on () (${vanished(LEADER)}))`,
-      ].join("\n"),
+      expression: noLeader,
       summary: "No controller leads",
       description: "No replica of the controller is the leader, or Prometheus scrapes none.",
       runbook: {
@@ -75,20 +83,21 @@ export const CONTROLLER_ALERTS: AlertGroup = {
       name: "PingressWatchesFailing",
       severity: "warning",
       hold: "5m",
-      expression: [
-        `${
-          sum(
-            increase(
-              series("pingress_controller_watch_restarts_total", {
-                reason: matches("broken|refused|silent|garbled"),
-              }),
-              "10m",
-            ),
-            [...BY_REPLICA, "resource"],
-          )
-        } > ${threshold("watchRestarts")}`,
-        `or ${series("pingress_controller_synced")} == 0`,
-      ].join("\n"),
+      expression: (scope) =>
+        [
+          `${
+            sum(
+              increase(
+                scope.series("pingress_controller_watch_restarts_total", {
+                  reason: matches("broken|refused|silent|garbled"),
+                }),
+                "10m",
+              ),
+              [...BY_REPLICA, "resource"],
+            )
+          } > ${threshold("watchRestarts")}`,
+          `or ${scope.series("pingress_controller_synced")} == 0`,
+        ].join("\n"),
       summary: `Controller ${CONTROLLER} cannot watch the cluster`,
       description: `Watches of controller ${CONTROLLER} fail again and again` +
         "{{ with $labels.resource }} ({{ . }}){{ end }}, or a kind of object was never listed.",
@@ -115,17 +124,20 @@ export const CONTROLLER_ALERTS: AlertGroup = {
       name: "PingressConfigurationNotPublished",
       severity: "critical",
       hold: "5m",
-      expression: [
-        `${problems(NOT_PUBLISHED)} > 0`,
-        `or ${
-          aggregate(
-            "max",
-            series("pingress_controller_job_failed", { job: is("publish") }),
-            BY_REPLICA,
-          )
-        } == 1`,
-        `or ${aggregate("max", series("pingress_controller_reconcile_failed"), BY_REPLICA)} == 1`,
-      ].join("\n"),
+      expression: (scope) =>
+        [
+          `${problems(scope, NOT_PUBLISHED)} > 0`,
+          `or ${
+            aggregate(
+              "max",
+              scope.series("pingress_controller_job_failed", { job: is("publish") }),
+              BY_REPLICA,
+            )
+          } == 1`,
+          `or ${
+            aggregate("max", scope.series("pingress_controller_reconcile_failed"), BY_REPLICA)
+          } == 1`,
+        ].join("\n"),
       summary: "The controller does not publish the configuration",
       description: "The controller cannot translate or publish the configuration" +
         "{{ with $labels.reason }}: {{ . }}{{ end }}. The last published one stays.",
@@ -154,7 +166,7 @@ export const CONTROLLER_ALERTS: AlertGroup = {
       name: "PingressRoutesLeftOut",
       severity: "warning",
       hold: "5m",
-      expression: `${problems(LEFT_OUT)} > 0`,
+      expression: (scope) => `${problems(scope, LEFT_OUT)} > 0`,
       summary: "Objects are left out of the configuration",
       description: "{{ $value }} objects are left out of the configuration, or in part: " +
         "{{ $labels.reason }}.",

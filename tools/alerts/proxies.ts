@@ -1,7 +1,8 @@
 /** Alerts of proxies: their process, their workers and their configuration. Out: the group. */
 import type { AlertGroup } from "./alert.ts";
-import { aggregate, increase, is, matches, rate, series, sum } from "../promql.ts";
+import { aggregate, increase, is, matches, rate, sum } from "../promql.ts";
 import { reasons } from "./reasons.ts";
+import type { Scope } from "./scope.ts";
 import { threshold } from "./thresholds.ts";
 import { vanished } from "./vanished.ts";
 
@@ -10,21 +11,51 @@ const PROXY = "{{ or $labels.pod $labels.instance }}";
 
 const BY_PROXY = ["namespace", "pod", "instance"] as const;
 
-const WORKERS = series("pingress_workers");
-const ROUTES = series("pingress_snapshot_routes");
-/** Of the proxy that has the fewest; one that runs without a configuration has none. */
-const FEWEST_ROUTES = aggregate("min", `${ROUTES} or 0 * ${WORKERS}`, ["namespace"]);
-const MOST_ROUTES = aggregate("max", `max_over_time(${ROUTES}[1h])`, ["namespace"]);
-
 /** Pods of the workload, as the controller sees it. */
-function proxiesIn(state: "desired" | "ready", by: readonly "namespace"[]): string {
-  return aggregate("max", series("pingress_controller_proxies", { state: is(state) }), by);
+function proxiesIn(
+  scope: Scope,
+  state: "desired" | "ready",
+  by: readonly "namespace"[],
+): string {
+  const proxies = scope.series("pingress_controller_proxies", { state: is(state) });
+  return aggregate("max", proxies, by);
 }
 
 /** Above 0 where somebody needs proxies: no node may match them, and without Ingresses there are none. */
-function wanted(by: readonly "namespace"[]): string {
-  const ingresses = aggregate("max", series("pingress_controller_ingresses"), by);
-  return `${proxiesIn("desired", by)} + ${ingresses}`;
+function wanted(scope: Scope, by: readonly "namespace"[]): string {
+  const ingresses = aggregate("max", scope.series("pingress_controller_ingresses"), by);
+  return `${proxiesIn(scope, "desired", by)} + ${ingresses}`;
+}
+
+function noReadyProxy(scope: Scope): string {
+  const workers = scope.series("pingress_workers");
+  const [of, ofAny] = [wanted(scope, ["namespace"]), wanted(scope, [])];
+  return [
+    `(${proxiesIn(scope, "ready", ["namespace"])} == 0 and ${of} > 0)`,
+    `or (${vanished(workers)} unless on (namespace) ${of} == 0)`,
+    `or (absent(${workers}) unless on () (${vanished(workers)}) unless on () ${ofAny} == 0)`,
+  ].join("\n");
+}
+
+function shedding(scope: Scope): string {
+  const shed = scope.series("pingress_connections_shed_total", {
+    reason: matches("connection_limit|overload"),
+  });
+  const overloaded = scope.series("pingress_request_errors_total", { code: is("overloaded") });
+  return [
+    sum(rate(shed, "5m"), BY_PROXY),
+    `+ ${sum(rate(overloaded, "5m"), BY_PROXY)}`,
+    `> ${threshold("shedRate")}`,
+  ].join("\n");
+}
+
+/** The proxy that has the fewest is compared; one that runs without a configuration has none. */
+function routesDropped(scope: Scope): string {
+  const routes = scope.series("pingress_snapshot_routes");
+  const orNone = `${routes} or 0 * ${scope.series("pingress_workers")}`;
+  const fewest = aggregate("min", orNone, ["namespace"]);
+  const most = aggregate("max", `max_over_time(${routes}[1h])`, ["namespace"]);
+  return [`${fewest} < ${threshold("keptRoutes")} * ${most}`, `and ${most} >= 20`].join("\n");
 }
 
 export const PROXY_ALERTS: AlertGroup = {
@@ -35,13 +66,7 @@ export const PROXY_ALERTS: AlertGroup = {
       name: "PingressNoReadyProxy",
       severity: "critical",
       hold: "1m",
-      expression: [
-        `(${proxiesIn("ready", ["namespace"])} == 0 and ${wanted(["namespace"])} > 0)`,
-        `or (${vanished(WORKERS)} unless on (namespace) ${wanted(["namespace"])} == 0)`,
-        `or (absent(${WORKERS}) unless on () (${vanished(WORKERS)}) unless on () ${
-          wanted([])
-        } == 0)`,
-      ].join("\n"),
+      expression: noReadyProxy,
       summary: "No proxy is ready",
       description: "The workload of the proxies has no ready pod, or Prometheus scrapes no proxy.",
       runbook: {
@@ -70,9 +95,10 @@ export const PROXY_ALERTS: AlertGroup = {
       name: "PingressProxyMemoryHigh",
       severity: "warning",
       hold: "5m",
-      expression: `${series("process_resident_memory_bytes")} / ignoring (name) ${
-        series("pingress_limit", { name: is("memory_bytes") })
-      } > ${threshold("memoryRatio")}`,
+      expression: (scope) =>
+        `${scope.series("process_resident_memory_bytes")} / ignoring (name) ${
+          scope.series("pingress_limit", { name: is("memory_bytes") })
+        } > ${threshold("memoryRatio")}`,
       summary: `Proxy ${PROXY} is close to its memory limit`,
       description: `Proxy ${PROXY} uses {{ $value | humanizePercentage }} of its --memory-limit. ` +
         "From 92 % on it closes idle connections, and from 95 % on it rejects requests.",
@@ -102,24 +128,7 @@ export const PROXY_ALERTS: AlertGroup = {
       name: "PingressProxyShedding",
       severity: "critical",
       hold: "2m",
-      expression: [
-        sum(
-          rate(
-            series("pingress_connections_shed_total", {
-              reason: matches("connection_limit|overload"),
-            }),
-            "5m",
-          ),
-          BY_PROXY,
-        ),
-        `+ ${
-          sum(
-            rate(series("pingress_request_errors_total", { code: is("overloaded") }), "5m"),
-            BY_PROXY,
-          )
-        }`,
-        `> ${threshold("shedRate")}`,
-      ].join("\n"),
+      expression: shedding,
       summary: `Proxy ${PROXY} rejects clients`,
       description: `Proxy ${PROXY} rejects {{ $value | humanize }} connections and requests per ` +
         "second because it is at its connection limit or short of memory.",
@@ -147,9 +156,10 @@ export const PROXY_ALERTS: AlertGroup = {
       name: "PingressWorkerStalled",
       severity: "warning",
       hold: "0s",
-      expression: `${increase(series("pingress_worker_stalls_total"), "15m")} > ${
-        threshold("workerStalls")
-      }`,
+      expression: (scope) =>
+        `${increase(scope.series("pingress_worker_stalls_total"), "15m")} > ${
+          threshold("workerStalls")
+        }`,
       summary: `A worker of proxy ${PROXY} stalled`,
       description: `A worker of proxy ${PROXY} did not respond for 2 s or more.`,
       runbook: {
@@ -174,7 +184,8 @@ export const PROXY_ALERTS: AlertGroup = {
       name: "PingressWorkerRestarted",
       severity: "warning",
       hold: "0s",
-      expression: `${increase(series("pingress_worker_restarts_total"), "15m")} > 0`,
+      expression: (scope) =>
+        `${increase(scope.series("pingress_worker_restarts_total"), "15m")} > 0`,
       summary: `A worker of proxy ${PROXY} failed`,
       description: `A worker of proxy ${PROXY} failed and was replaced.`,
       runbook: {
@@ -193,10 +204,11 @@ export const PROXY_ALERTS: AlertGroup = {
       name: "PingressConfigurationStale",
       severity: "warning",
       hold: "5m",
-      expression: [
-        `${series("pingress_stream_sync_age_seconds")} > ${threshold("staleSeconds")}`,
-        `or ${series("pingress_stream_connected")} == 0`,
-      ].join("\n"),
+      expression: (scope) =>
+        [
+          `${scope.series("pingress_stream_sync_age_seconds")} > ${threshold("staleSeconds")}`,
+          `or ${scope.series("pingress_stream_connected")} == 0`,
+        ].join("\n"),
       summary: `Proxy ${PROXY} is behind the controller`,
       description:
         `Proxy ${PROXY} has no stream from a controller, or has not been up to date for ` +
@@ -225,16 +237,19 @@ export const PROXY_ALERTS: AlertGroup = {
       name: "PingressConfigurationRejected",
       severity: "critical",
       hold: "5m",
-      expression: [
-        `${
-          aggregate(
-            "max",
-            series("pingress_config_problems", { reason: reasons("ConfigurationRejected") }),
-            ["namespace"],
-          )
-        } > 0`,
-        `or ${series("pingress_snapshot_refused")} == 1`,
-      ].join("\n"),
+      expression: (scope) =>
+        [
+          `${
+            aggregate(
+              "max",
+              scope.series("pingress_config_problems", {
+                reason: reasons("ConfigurationRejected"),
+              }),
+              ["namespace"],
+            )
+          } > 0`,
+          `or ${scope.series("pingress_snapshot_refused")} == 1`,
+        ].join("\n"),
       summary: "A proxy rejects the configuration",
       description: "A proxy rejects the configuration of the controller, or of its file, and " +
         "serves the last good one.",
@@ -263,10 +278,7 @@ export const PROXY_ALERTS: AlertGroup = {
       name: "PingressRoutesDropped",
       severity: "warning",
       hold: "5m",
-      expression: [
-        `${FEWEST_ROUTES} < ${threshold("keptRoutes")} * ${MOST_ROUTES}`,
-        `and ${MOST_ROUTES} >= 20`,
-      ].join("\n"),
+      expression: routesDropped,
       summary: "Many routes are gone",
       description:
         "A proxy has {{ $value }} routes, less than ${keptRoutes} times what proxies had within " +

@@ -1,6 +1,7 @@
 /** Alerts of what clients and backends see. In: the catalogue. Out: the group, with its recordings. */
 import type { Alert, AlertGroup } from "./alert.ts";
-import { is, isNot, quantile, rate, series, sum } from "../promql.ts";
+import { is, isNot, rate, series, sum } from "../promql.ts";
+import type { Scope } from "./scope.ts";
 import { threshold } from "./thresholds.ts";
 
 /** Of each host, per second over five minutes: long windows average these, and not 100,000 series. */
@@ -16,18 +17,39 @@ const BY_SERVICE = ["namespace", "service"] as const;
  */
 const OF_HOSTS = { host: isNot("none"), route: isNot("none") } as const;
 
-const ALL_REQUESTS = sum(rate(series("pingress_requests_total", OF_HOSTS), "5m"), BY_HOST);
-
 /** Over which latency is judged. */
 const LATENCY_WINDOW = "10m";
 
-/** Average of a recorded rate over a window; one of five minutes is the rate itself. */
-function over(record: string, window: string): string {
-  return window === "5m" ? record : `avg_over_time(${record}[${window}])`;
+function allRequests(scope: Scope): string {
+  const requests = rate(series("pingress_requests_total", OF_HOSTS), "5m");
+  return sum(scope.ofProxies(requests, "5m"), BY_HOST);
+}
+
+/** 0 where nothing failed: an average over an hour must count these times too. */
+function failedRequests(scope: Scope): string {
+  const failed = series("pingress_requests_total", { ...OF_HOSTS, status: is("5xx") });
+  const requests = sum(scope.ofProxies(rate(failed, "5m"), "5m"), BY_HOST);
+  return `${requests}\nor 0 * ${allRequests(scope)}`;
+}
+
+function slowServices(scope: Scope): string {
+  const buckets = rate(series("pingress_upstream_duration_seconds_bucket"), LATENCY_WINDOW);
+  const attempts = rate(series("pingress_upstream_duration_seconds_count"), LATENCY_WINDOW);
+  const byBucket = sum(scope.ofProxies(buckets, LATENCY_WINDOW), [...BY_SERVICE, "le"]);
+  const inAll = sum(scope.ofProxies(attempts, LATENCY_WINDOW), BY_SERVICE);
+  return [
+    `(histogram_quantile(0.99, ${byBucket}) > ${threshold("latencySeconds")})`,
+    `and (${inAll} > ${threshold("requestRate")})`,
+  ].join("\n");
 }
 
 /** Multi-window, multi-burn-rate alerts of the SRE workbook, chapter 5. */
-function burn(factor: number, long: string, short: string): string {
+function burn(scope: Scope, factor: number, long: string, short: string): string {
+  // One of five minutes is the recorded rate itself.
+  const over = (record: string, window: string) =>
+    window === "5m"
+      ? scope.recorded(record)
+      : `avg_over_time(${scope.recorded(record)}[${window}])`;
   const exceeds = (window: string) =>
     `${over(ERRORS, window)} / ${over(REQUESTS, window)} > ${factor} * ${threshold("errorBudget")}`;
   return [
@@ -72,7 +94,7 @@ function burnAlert(
     name,
     severity,
     hold,
-    expression: burn(factor, long, short),
+    expression: (scope) => burn(scope, factor, long, short),
     summary: "{{ $labels.host }} fails {{ $value | humanizePercentage }} of its requests",
     description: `Over ${long}, {{ $value | humanizePercentage }} of the requests of host ` +
       "{{ $labels.host }} (namespace {{ $labels.namespace }}) ended with a 5xx status. At " +
@@ -94,17 +116,8 @@ export const REQUEST_ALERTS: AlertGroup = {
   name: "requests",
   title: "Requests",
   recordings: [
-    { record: REQUESTS, expression: ALL_REQUESTS },
-    {
-      record: ERRORS,
-      // 0 where nothing failed: an average over an hour must count these times too.
-      expression: `${
-        sum(
-          rate(series("pingress_requests_total", { ...OF_HOSTS, status: is("5xx") }), "5m"),
-          BY_HOST,
-        )
-      }\nor 0 * ${ALL_REQUESTS}`,
-    },
+    { record: REQUESTS, expression: allRequests },
+    { record: ERRORS, expression: failedRequests },
   ],
   alerts: [
     burnAlert("PingressErrorBudgetBurnFast", "critical", "2m", {
@@ -123,17 +136,7 @@ export const REQUEST_ALERTS: AlertGroup = {
       name: "PingressBackendLatencyHigh",
       severity: "warning",
       hold: "10m",
-      expression: [
-        `(${
-          quantile(0.99, "pingress_upstream_duration_seconds_bucket", {
-            by: BY_SERVICE,
-            window: LATENCY_WINDOW,
-          })
-        } > ${threshold("latencySeconds")})`,
-        `and (${
-          sum(rate(series("pingress_upstream_duration_seconds_count"), LATENCY_WINDOW), BY_SERVICE)
-        } > ${threshold("requestRate")})`,
-      ].join("\n"),
+      expression: slowServices,
       summary: "Service {{ $labels.service }} is slow",
       description:
         "The 99th percentile of the time until a response of Service {{ $labels.service }} " +

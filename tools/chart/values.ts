@@ -249,13 +249,13 @@ export const VALUES: ValueTree = {
   prometheusRule: {
     help:
       "PrometheusRules of the Prometheus operator, one for each file in files/alerts of the chart. " +
-      "docs/alerts.md has a runbook for each alert.",
+      "They are about this release only. docs/alerts.md has a runbook for each alert.",
     values: {
       create: flag("Creates them.", false),
       labels: map("Labels by which Prometheus selects them."),
       alertLabels: map(
-        "Further labels of each alert, by which Alertmanager routes them. Not severity, which each " +
-          "alert has itself.",
+        "Further labels of each alert, by which Alertmanager routes them. Not severity and " +
+          "installation, which each alert has itself.",
       ),
       disabled: list("Names of alerts that are left out.", {
         type: "array",
