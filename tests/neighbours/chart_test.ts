@@ -279,6 +279,22 @@ for (
       /at '\/proxy\/flags\/trustedProxies\/0': 'ten' does not match pattern/,
     ],
     [
+      "proxy.flags.listenHttp={web:80}",
+      /at '\/proxy\/flags\/listenHttp\/0': 'web:80' does not match pattern/,
+    ],
+    [
+      "proxy.flags.accessLogFields=times",
+      /at '\/proxy\/flags\/accessLogFields': 'times' does not match pattern '\^.*\(bytesIn\|/,
+    ],
+    [
+      "controller.flags.publishAddress={no address}",
+      /at '\/controller\/flags\/publishAddress\/0': 'no address' does not match pattern/,
+    ],
+    [
+      "controller.flags.acceptUnsupported={limit-rp}",
+      /at '\/controller\/flags\/acceptUnsupported\/0': 'limit-rp' does not match pattern/,
+    ],
+    [
       "proxy.flags.config=/etc/x",
       /at '\/proxy\/flags': additional properties 'config' not allowed/,
     ],

@@ -6,17 +6,19 @@ import { parse } from "yaml";
 import { CONTROLLER_OPTIONS } from "../../controller/cli/options.ts";
 import { proxyArgs } from "../../controller/outputs/workload/proxy_args.ts";
 import { PROXY_OPTIONS } from "../../proxy/cli/options.ts";
-import { flagName, type OptionSpec, type OptionSpecs } from "../../shared/options.ts";
+import { flagName, type OptionSpec, type OptionSpecs, parseOptions } from "../../shared/options.ts";
 import { CHART, chartFiles } from "./chart_files.ts";
 import {
   CONTROLLER_ELSEWHERE,
   CONTROLLER_FLAGS,
   type Elsewhere,
-  PATTERNS,
   PROXY_ELSEWHERE,
   PROXY_FLAGS,
 } from "./flag_values.ts";
+import { ALL_FIELDS } from "../../proxy/telemetry/access_log/options.ts";
+import { ADDRESS_PATTERN, CIDR_PATTERN, PATTERNS } from "./flag_patterns.ts";
 import { flagSamples } from "./flag_samples.ts";
+import { isList } from "./flag_values.ts";
 import { type JsonSchema, type Value, valuesOf } from "./value.ts";
 import { VALUES } from "./values.ts";
 
@@ -154,8 +156,69 @@ Deno.test("the schema's patterns refuse nothing that the flags accept", () => {
   assert.deepEqual(Object.keys(ACCEPTED).sort(), Object.keys(PATTERNS).sort());
 });
 
+Deno.test("every flag with a check of its own has a pattern", () => {
+  for (const { specs, values } of PROGRAMS) {
+    const checked = Object.keys(values).filter((key) => {
+      const spec = specs[key];
+      return spec.type === "string" && spec.check !== undefined;
+    });
+    assert.ok(checked.length > 3);
+    assert.deepEqual(checked.filter((key) => PATTERNS[key] === undefined), []);
+  }
+});
+
+const PROGRAM = { name: "test", summary: "Takes one flag." };
+
+/** What somebody may write who takes a flag for another, or mistypes it. */
+const NONSENSE = [
+  ...["nonsense!", "two words", "a b=c", "-", "_", ".", "a..b", ",", "time,,status", "times"],
+  ...["path;host", "limit-rp", "limit-rps;auth-url", "http://web", "https://", "https://a b"],
+  ...["https://user@a", "https://a/path", "a/b/c", "A/B", "shop/", "/web", "shop/web", "a=b=c"],
+  ...["=", "a=!", "!=a", "a/b/c=d", "1.2.3.4.5:80", "10.0.0.0/33", "300.0.0.0/8", "10.0.0", "::g"],
+  ...["fd00::/129", "[::1]", "[::1:80", "localhost", "web:80", "300.1.1.1:80", "1.2.3.4:65536"],
+  ...[
+    ":99999",
+    "[::1]:70000",
+    "[1.2.3.4]:80",
+    "a:b:c",
+    "zone 1",
+    "zone,1",
+    "é",
+    "time, pfad",
+    "\n",
+  ],
+];
+
+for (const { name, specs, values } of PROGRAMS) {
+  Deno.test(`the schema refuses texts that a flag of the ${name} refuses`, () => {
+    for (const key of Object.keys(values)) {
+      const spec = specs[key];
+      const refused = (text: string) =>
+        parseOptions(PROGRAM, { [key]: { ...spec, required: false } }, [
+          `--${flagName(key)}=${text}`,
+        ]).kind === "error";
+      for (const text of NONSENSE.filter(refused)) {
+        const value = isList(spec) ? [text] : text;
+        assert.ok(!VALIDATOR.Check(withFlag(name, key, value)), `${key}: ${text}`);
+      }
+    }
+  });
+}
+
 const LABELS = ["a", "a-b", "1", `a${"b".repeat(61)}c`];
-const NAMES = [...LABELS, "a.b", "a-1.b-2.c", "1.2"];
+const NAMES = [...LABELS, "a.b", "a-1.b-2.c", "1.2", "a".repeat(100)];
+const HOSTS = [
+  ...[
+    "192.0.2.1",
+    "2001:db8::1",
+    "::",
+    "::1",
+    "::ffff:192.0.2.1",
+    "1:2:3:4:5:6:7:8",
+    "fe80::1%eth0",
+  ],
+  ...["1:2:3:4:5:6:7::", "::2:3:4:5:6:7:8", "lb.example.com", "1.2.3.4.5", "localhost"],
+];
 
 /** What users write, and what is at the edge of the grammar. */
 const ACCEPTED: Readonly<Record<string, readonly string[]>> = {
@@ -170,6 +233,12 @@ const ACCEPTED: Readonly<Record<string, readonly string[]>> = {
   listenRange: ["10000-10255", "1-1", "20000-20511"],
   nodeSelector: ["a=b", "a=", "example.com/edge=true", "a=b,example.com/c_d.e=F-1"],
   serviceAnnotation: ["a=b", "example.com/a=", "a.b/c_d=x=y,z {}", "a=b\nc"],
+  acceptUnsupported: ["limit-rps", "limit-rps,auth-url", " limit-rps , auth-url "],
+  publishAddress: HOSTS,
+  streamName: HOSTS,
+  zone: ["eu-central-1a", "a", "A.b_c", "1"],
+  accessLogFields: ["time", "time,method,path,status", " time , status ", ALL_FIELDS.join(",")],
+  traceServiceName: ["pingress", "edge/proxy:1", "!", "a".repeat(255)],
   otlpEndpoint: [
     "http://otel-collector.observability.svc:4318",
     "HTTPS://Collector.test/",
@@ -177,8 +246,35 @@ const ACCEPTED: Readonly<Record<string, readonly string[]>> = {
     "https://[2001:db8::1]:4318/otlp/v1/traces/",
     "http://my_collector-1",
   ],
-  controller: ["https://pingress-controller.pingress-system.svc:9443"],
+  controller: [
+    "https://pingress-controller.pingress-system.svc:9443",
+    ...["https://a", "https://A.test/", "https://192.0.2.1:1", "https://[2001:db8::1]:9443"],
+  ],
 };
+
+Deno.test("the schema's addresses and blocks are those that flags take", () => {
+  const of = (type: "address" | "cidr", pattern: string, texts: readonly string[]) => {
+    for (const text of texts) {
+      const { kind } = parseOptions(PROGRAM, { one: { type, help: "" } }, [`--one=${text}`]);
+      assert.equal(kind, "ok", text);
+      assert.match(text, new RegExp(pattern), text);
+    }
+  };
+  const ips = ["0.0.0.0", "255.249.199.10", "127.0.0.1"];
+  const ipv6 = HOSTS.filter((host) => host.includes(":"));
+  const ports = ["0", "80", "9091", "60000", "65535", "00080"];
+  of("address", ADDRESS_PATTERN, [
+    ...ports.flatMap((port) => ["", "localhost", ...ips].map((host) => `${host}:${port}`)),
+    ...ipv6.map((host) => `[${host}]:80`),
+  ]);
+  of("cidr", CIDR_PATTERN, [...ips, ...[
+    "10.0.0.0/8",
+    "0.0.0.0/0",
+    "192.168.1.7/32",
+    "10.0.0.0/08",
+  ]]);
+  of("cidr", CIDR_PATTERN, [...ipv6, "fd00::/8", "::/0", "2001:db8::1/128", "2001:db8::/099"]);
+});
 
 // deno-lint-ignore no-explicit-any
 function at(tree: any, path: string): any {

@@ -16,6 +16,7 @@ import {
   type SizeSpec,
   takes,
 } from "../../shared/options.ts";
+import { ADDRESS_PATTERN, CIDR_PATTERN, PATTERNS } from "./flag_patterns.ts";
 import type { JsonSchema, Value } from "./value.ts";
 
 /** Where the value of a flag is, if not among `flags`; or why the chart has none. */
@@ -43,28 +44,6 @@ export const PROXY_ELSEWHERE: Readonly<Record<string, Elsewhere>> = {
 /** What values.yaml sets: one is required, and probes need the other. */
 const SET: Readonly<Record<string, unknown>> = { backend: "HostPort", admin: "[::]:9091" };
 
-const LABEL = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?";
-const NAME = `${LABEL}(\\.${LABEL})*`;
-const ANNOTATION_KEY = "([^=/]+/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?";
-
-/** What JSON Schema can say of what a flag's own check says; the program checks the rest. */
-export const PATTERNS: Readonly<Record<string, string>> = {
-  watchNamespace: `^${LABEL}$`,
-  ingressClass: `^${NAME}$`,
-  nginxClass: `^${NAME}$`,
-  defaultBackend: `^${LABEL}/${LABEL}:[-a-z0-9]+$`,
-  defaultSslCertificate: `^${LABEL}/${NAME}$`,
-  configmap: `^${LABEL}/${NAME}$`,
-  listenRange: "^[1-9][0-9]{0,4}-[1-9][0-9]{0,4}$",
-  nodeSelector: `^${ANNOTATION_KEY}=[^=,]*(,${ANNOTATION_KEY}=[^=,]*)*$`,
-  serviceAnnotation: `^${ANNOTATION_KEY}=`,
-  proxyPriorityClass: `^${NAME}$`,
-  clusterDomain: `^${NAME}$`,
-  controller: "^https://",
-  otlpEndpoint:
-    "^[Hh][Tt][Tt][Pp][Ss]?://(\\[[0-9a-fA-F:.]+\\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?(/[^?#\\s]*)?$",
-};
-
 /** Schemas of types, by which the whole has names. */
 export const FLAG_DEFINITIONS: Readonly<Record<string, JsonSchema>> = {
   // YAML and --set make a number of 0.
@@ -91,12 +70,12 @@ export const FLAG_DEFINITIONS: Readonly<Record<string, JsonSchema>> = {
   address: {
     description: "An IP address (or localhost) and a port like 0.0.0.0:80, [::]:443 or :8080.",
     type: "string",
-    pattern: "^(\\[[0-9a-fA-F:.]+\\]|[0-9.]*|localhost):[0-9]{1,5}$",
+    pattern: ADDRESS_PATTERN,
   },
   cidrs: {
     description: "Addresses and blocks like 10.0.0.0/8 or 192.168.1.7.",
     type: "array",
-    items: { type: "string", pattern: "^[0-9a-fA-F:.]+(/[0-9]{1,3})?$" },
+    items: { type: "string", pattern: CIDR_PATTERN },
   },
 };
 
