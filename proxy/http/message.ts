@@ -240,6 +240,8 @@ export class ExchangeRecord {
   /** Of the request line; "" where that could not be read. */
   method = "";
   version = 11;
+  /** As much as has come of a request line that was refused, in latin1; null where there is none. */
+  refusedLine: string | null = null;
   /** The request's host and fields are its own, not those of the one before. */
   hasHead = false;
   /** It has a line in the access log, where one is written. */
@@ -292,6 +294,7 @@ export class ExchangeRecord {
     this.headBytesOut = 0;
     this.method = "";
     this.version = 11;
+    this.refusedLine = null;
     this.hasHead = false;
     this.isLogged = true;
     this.prepared = false;

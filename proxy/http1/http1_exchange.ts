@@ -180,7 +180,8 @@ export class Http1Exchange implements Exchange {
 
   /** No head can be made of what has come: what responds to it gets a plain GET, or HEAD. */
   beginRefusal(): void {
-    const { request } = this;
+    const { record, request } = this;
+    record.refusedLine = this.#reader.refusedLine;
     request.method = this.#reader.isHead ? "HEAD" : "GET";
     request.version = 11;
     this.added = null; // The request before's.

@@ -6,6 +6,7 @@ import type { ErrorCode } from "../errors.ts";
 import { asciiBytes, latin1 } from "../http/fields.ts";
 import type { Limits } from "../http/limits.ts";
 import type { RequestHead } from "../http/message.ts";
+import { CR, LF } from "../http/grammar.ts";
 import { HeadParser } from "./head_parser.ts";
 import type { Input } from "../io/input.ts";
 import {
@@ -26,6 +27,9 @@ const NEEDS_FIELDS: ReadonlySet<ErrorCode> = new Set([
   "method_refused",
 ]);
 
+/** Of a line that was refused, what is shown of it, in bytes: more than the access log writes. */
+const SHOWN = 2048;
+
 /** A code that refuses the head; `whole` once all of its fields have been judged. */
 export interface HeadRefusal {
   readonly code: ErrorCode;
@@ -40,6 +44,8 @@ export class RequestReader {
   readonly #parser: HeadParser;
   /** Why the request line is refused, while the fields behind it are read for the sake of the response. */
   #refusal: ErrorCode | null = null;
+  /** The request line was taken. */
+  #hasLine = false;
 
   constructor(
     input: Input,
@@ -89,6 +95,17 @@ export class RequestReader {
     return FOREIGN.test(latin1(this.#input.bytes, startLineStart, startLineEnd));
   }
 
+  /** As much as has come of a request line that was not taken, in latin1; null of one that was. */
+  get refusedLine(): string | null {
+    if (this.#hasLine) return null;
+    const { bytes, end } = this.#input;
+    const start = this.#parser.startLineStart;
+    const limit = Math.min(end, start + SHOWN);
+    let at = start;
+    while (at < limit && bytes[at] !== CR && bytes[at] !== LF) at++;
+    return latin1(bytes, start, at);
+  }
+
   /** Bytes of the whole head. */
   get size(): number {
     return this.#parser.end - this.#parser.startLineStart;
@@ -98,6 +115,7 @@ export class RequestReader {
   begin(): void {
     this.#request.method = "";
     this.#refusal = null;
+    this.#hasLine = false;
     this.#parser.begin(this.#input.bytes, this.#input.start, true);
   }
 
@@ -118,6 +136,7 @@ export class RequestReader {
           this.#limits,
         )
         : headError(result, parser, input.bytes);
+      if (result === "start_line") this.#lineJudged(code);
       if (code !== null && !(result === "start_line" && NEEDS_FIELDS.has(code))) {
         return { code: this.#refusal ?? code, whole: false };
       }
@@ -127,6 +146,14 @@ export class RequestReader {
     if (this.#refusal !== null) return { code: this.#refusal, whole: false };
     const code = readRequestFields(this.#request, this.#connection);
     return code === null ? "complete" : { code, whole: true };
+  }
+
+  #lineJudged(code: ErrorCode | null): void {
+    this.#hasLine = code === null;
+    if (code === null) return;
+    // Those of the request before.
+    const request = this.#request;
+    request.path = request.received = request.query = "";
   }
 
   /** Makes room for more; a head that moves for it is read anew. */

@@ -149,7 +149,10 @@ function readPath(target: string, head: RequestHead, paths: PathOptions): HeadPr
     const mark = target.indexOf("?");
     const received = mark === -1 ? target : target.slice(0, mark);
     const canonical = canonicalPath(received, paths);
-    if (!canonical.ok) return refused("bad_target");
+    if (!canonical.ok) {
+      head.received = received;
+      return refused("bad_target");
+    }
     lastTarget = target;
     lastPaths = paths;
     lastPath = canonical.path;

@@ -110,7 +110,38 @@ Deno.test("a line in nginx's format has the request as it came, and the size of 
     line,
     /^127\.0\.0\.1 - - \[\d\d\/[A-Z][a-z]{2}\/\d{4}:\d\d:\d\d:\d\d \+0000\] "GET \/a\/\.\.\/b HTTP\/1\.1" 200 5 "http:\/\/other\.test\/x" "\\xE9\\x22\\x5C"$/,
   );
-  assert.match(refused, /\] "-" 400 \d+ "-" "-"$/);
+  assert.match(refused, /\] "nonsense" 400 \d+ "-" "-"$/);
+});
+
+Deno.test("a refused request line has neither the target of the request before it nor a secret", async () => {
+  const lines = [
+    "GET /%zz?token=secret HTTP/1.1",
+    "GET http://user:secret@b.test/%zz?token=secret HTTP/1.1",
+    "TRACE /a?secret HTTP/1.1",
+    "GET /a?secret HTTP/7.0",
+    "GET /a?secret secret",
+    "get it /a?secret HTTP/1.1",
+  ];
+  await using backend = new Backend();
+  const logged = async (format: "json" | "nginx") => {
+    using observed = new ObservedProxy([backend.port], { accessLog: { format, query: false } });
+    for (const line of lines) {
+      using client = await Peer.connect(observed.port);
+      await client.ask("GET /before?x HTTP/1.1\r\nHost: a\r\n\r\n");
+      await client.ask(`${line}\r\nHost: a\r\n\r\n`, "end");
+    }
+    const written = await observed.textLines();
+    assert.equal(written.length, 2 * lines.length);
+    return written.filter((_, index) => index % 2 === 1);
+  };
+  for (const line of await logged("json")) assert.doesNotMatch(line, /secret|before|"path"/);
+  assert.deepEqual(
+    (await logged("nginx")).map((line) => /\] "(.*?)" \d{3} /.exec(line)![1]),
+    [
+      ...["GET /%zz HTTP/1.1", "GET http://b.test/%zz HTTP/1.1", "TRACE /a HTTP/1.1"],
+      ...["GET /a HTTP/7.0", "GET /a", "get it /a HTTP/1.1"],
+    ],
+  );
 });
 
 Deno.test("--access-log-ratio writes the same requests everywhere, and every failed one", async () => {

@@ -58,16 +58,18 @@ export class JsonLine {
       if (record.hasHead) line.#text("host", request.host);
     },
     path: ({ out }, { record, request }) => {
-      if (record.method === "") return;
+      const path = record.requestedPath ?? request.path;
+      if (record.method === "" || path === "") return;
       out.piece(NAMES.path);
-      out.quoted(record.requestedPath ?? request.path);
+      out.quoted(path);
     },
     query: (line, { record, request }) => {
       if (!line.query || record.method === "") return;
       line.#text("query", record.requestedPath === null ? request.query : record.requestedQuery);
     },
     version: ({ out }, { record }) => {
-      if (record.method !== "") out.piece(VERSIONS[record.version] ?? VERSIONS[11]);
+      if (record.method === "" || record.refusedLine !== null) return;
+      out.piece(VERSIONS[record.version] ?? VERSIONS[11]);
     },
     status: (line, { record }) => {
       if (record.status !== 0) line.#number("status", record.status);

@@ -31,6 +31,9 @@ const VERSIONS: Readonly<Record<number, Piece>> = {
   20: pieceOf(" HTTP/2.0"),
 };
 
+/** `user:password@` of an absolute target. */
+const USERINFO = /\/\/[^/?#\s]*@/;
+
 const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 
 export class NginxLine {
@@ -69,6 +72,10 @@ export class NginxLine {
   /** The request line as the client has sent it, but for its query; of HTTP/2 as nginx writes it. */
   #request({ record, request }: Exchange): void {
     const out = this.#out;
+    if (record.refusedLine !== null) {
+      const line = record.refusedLine.replace(USERINFO, "//");
+      return this.#value(this.#query ? line : withoutQuery(line));
+    }
     if (record.method === "") return out.piece(NOTHING);
     out.escapedAsNginx(record.method);
     out.piece(BLANK);
@@ -94,4 +101,12 @@ export class NginxLine {
     }
     this.#out.piece(this.#secondText);
   }
+}
+
+/** A request line of any kind without what may be a query; its version, if it has one, stays. */
+function withoutQuery(line: string): string {
+  const query = line.indexOf("?");
+  if (query === -1) return line;
+  const version = / HTTP\/\d\.\d$/.exec(line)?.[0] ?? "";
+  return line.slice(0, query) + version;
 }

@@ -15,7 +15,9 @@ export const ACCESS_LOG_FIELDS = {
   method: "As sent by the client.",
   scheme: "`http` or `https`, of the connection.",
   host: "Lower case, without port.",
-  path: "The canonical path that routes are matched with, without the query.",
+  path:
+    "The canonical path that routes are matched with, without the query; omitted if the request " +
+    "line was refused.",
   query: "With its `?`; only with `--access-log-query`.",
   version: "`1.0`, `1.1` or `2`.",
   status: "Of the response; omitted if the client closed before it.",
