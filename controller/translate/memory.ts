@@ -11,6 +11,7 @@ import { ClusterAdmission } from "./bounds/cluster_bound.ts";
 import { GlobalSettingsReader } from "./config_map/global_settings.ts";
 import { Demands } from "./bounds/demand.ts";
 import { NamespaceAdmission } from "./bounds/namespace_bounds.ts";
+import { PublishedGateways } from "./bounds/published_gateways.ts";
 import { readSecret, type SecretModel } from "./certificates/certificate_source.ts";
 import { RequiredSecrets } from "./certificates/required_secrets.ts";
 import { CertificateAssigner } from "./certificates/tls.ts";
@@ -74,12 +75,13 @@ export class StageMemory {
   readonly problemOrder = labelOrder();
 
   constructor({ ingresses, services, gateway }: ObjectReaders) {
-    this.gateway = new GatewayTranslator(gateway);
+    const published = new PublishedGateways();
+    this.gateway = new GatewayTranslator(gateway, published);
     this.namedUpstreams = new NamedUpstreams(gateway);
     this.ownIngresses = new OwnIngresses(ingresses);
     const demands = new Demands();
     this.namespaceBounds = new NamespaceAdmission(demands, new PublishedModels());
-    this.clusterBounds = new ClusterAdmission(this.namespaceBounds, demands);
+    this.clusterBounds = new ClusterAdmission(this.namespaceBounds, demands, published);
     this.backends = new BackendMemory(services);
   }
 }

@@ -27,6 +27,7 @@ import {
 } from "./cluster_sizes.ts";
 import type { Demands } from "./demand.ts";
 import { publishedGatewayParts } from "./gateway_tally.ts";
+import { PublishedGateways } from "./published_gateways.ts";
 import { consequence, type NamespaceAdmission, type NamespaceBounds } from "./namespace_bounds.ts";
 import { type Parts, PartsCounter, publishedParts } from "./namespace_parts.ts";
 import type { Report } from "../../base/problems.ts";
@@ -41,11 +42,11 @@ interface Inputs {
   readonly published: Snapshot | null;
   readonly bounds: ClusterBounds;
   readonly pair: PairSize;
-  readonly gateways: PublishedGateways;
+  readonly gateways: StayingGateways;
 }
 
 /** What was published of Gateways, as far as it stays. */
-export interface PublishedGateways {
+export interface StayingGateways {
   /** Objects that decide it. */
   readonly objects: readonly (readonly unknown[])[];
   /** Without what has been deleted since. */
@@ -61,12 +62,18 @@ export class ClusterAdmission {
   readonly #namespaces: NamespaceAdmission;
   readonly #counter: PartsCounter;
   readonly #pairs = new ObjectCache(averagePair);
+  readonly #published: PublishedGateways;
   readonly #gateways = new ObjectCache(publishedGatewayParts);
   readonly #lastRoom = new LastResult<RoomInputs, GatewayRoom>();
   readonly #memory = new LastResult<Inputs, Admitted>();
 
-  constructor(namespaces: NamespaceAdmission, demands: Demands) {
+  constructor(
+    namespaces: NamespaceAdmission,
+    demands: Demands,
+    published = new PublishedGateways(),
+  ) {
     this.#namespaces = namespaces;
+    this.#published = published;
     this.#counter = new PartsCounter(demands);
   }
 
@@ -80,7 +87,7 @@ export class ClusterAdmission {
     secrets: readonly KubeSecret[],
     published: Snapshot | null,
     bounds: ClusterBounds,
-    gateways: PublishedGateways,
+    gateways: StayingGateways,
   ): SourceList {
     const before = this.#memory.last;
     const pair = this.#pairs.of(secrets);
@@ -178,7 +185,8 @@ export class ClusterAdmission {
   }
 
   #publishedOfGateways(published: Snapshot | null): ReadonlyMap<string, Parts> {
-    return published?.listeners === undefined ? NONE : this.#gateways.of(published);
+    const ofGateways = this.#published.of(published);
+    return ofGateways === null ? NONE : this.#gateways.of(ofGateways);
   }
 
   /** What the Ingresses of each namespace have; the very same as before where they do. */
@@ -218,7 +226,7 @@ const NO_NAMESPACES: ReadonlySet<string> = new Set();
 
 export const NOT_FULL: ClusterFull = { namespaces: NO_NAMESPACES, excess: "", remedy: "" };
 
-function isSameObjects(a: PublishedGateways, b: PublishedGateways): boolean {
+function isSameObjects(a: StayingGateways, b: StayingGateways): boolean {
   return a.objects.every((list, i) => isSameList(list, b.objects[i]));
 }
 

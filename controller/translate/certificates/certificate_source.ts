@@ -144,6 +144,8 @@ export class CertificateSources {
   #published: Snapshot | null;
   /** By `namespace/name`. */
   #sources = new Map<string, CertificateSource>();
+  /** Those that were found for Gateways alone. */
+  #ofGateways = new Map<string, CertificateSource>();
   #untimely = new Map<string, ProblemText>();
 
   /**
@@ -165,7 +167,7 @@ export class CertificateSources {
     this.#maxRsaBits = maxRsaBits;
   }
 
-  /** What was found until now, for `changedSince` of later sources. */
+  /** What was found until now for Ingresses, for `changedSince` of later sources. */
   found(): FoundSources {
     return this.#sources;
   }
@@ -195,12 +197,15 @@ export class CertificateSources {
 
   /** @param secret As an Ingress names it, whatever that is. */
   find(secret: SecretName): CertificateSource {
-    let source = this.#sources.get(secret.key);
-    if (source === undefined) {
-      source = this.#read(secret, this.#secrets.get(secret.key));
-      this.#sources.set(secret.key, source);
-    }
-    return source;
+    return foundIn(this.#sources, secret, () => this.findForGateway(secret));
+  }
+
+  /** As `find`, but `found` has only what Ingresses name as well: Gateways remember their own. */
+  findForGateway(secret: SecretName): CertificateSource {
+    const ofIngresses = this.#sources.get(secret.key);
+    if (ofIngresses !== undefined) return ofIngresses;
+    const read = () => this.#read(secret, this.#secrets.get(secret.key));
+    return foundIn(this.#ofGateways, secret, read);
   }
 
   #read({ ref, key, label }: SecretName, found: SecretModel | undefined): CertificateSource {
@@ -273,6 +278,16 @@ export class CertificateSources {
   }
 }
 
+function foundIn(
+  sources: Map<string, CertificateSource>,
+  { key }: SecretName,
+  read: () => CertificateSource,
+): CertificateSource {
+  let source = sources.get(key);
+  if (source === undefined) sources.set(key, source = read());
+  return source;
+}
+
 /** Null for a certificate that is valid now. */
 function untimelyText(
   whose: string,
@@ -314,7 +329,7 @@ function readAuthority(secret: object): PemText | string {
   return typeof chain === "string" ? chain : { kind: "pem", pem: chain.pem };
 }
 
-function isSameSource(a: CertificateSource, b: CertificateSource): boolean {
+export function isSameSource(a: CertificateSource, b: CertificateSource): boolean {
   return a === b ||
     (a.kind !== "usable" && a.kind === b.kind && a.label === b.label && a.reason === b.reason);
 }

@@ -17,7 +17,7 @@ import type {
 } from "../../../shared/snapshot/types.ts";
 import { compareAge } from "../../base/identity.ts";
 import { compareText } from "../../base/text_order.ts";
-import type { GatewayRoom } from "../bounds/cluster_bound.ts";
+import type { ClusterFull, GatewayRoom } from "../bounds/cluster_bound.ts";
 import type { NamespaceBounds } from "../bounds/namespace_bounds.ts";
 import type { Parts } from "../bounds/namespace_parts.ts";
 import type { ServedHosts } from "../hosts/host_claimants.ts";
@@ -146,8 +146,12 @@ export interface GatewayParts {
 export interface BoundedTranslation extends GatewayTranslation {
   /** What routes ask for, by namespace. */
   readonly demands: ReadonlyMap<string, RouteDemand>;
+  /** Namespaces that ask for more than their bounds. */
+  readonly crowded: ReadonlySet<string>;
   /** The same with certificates, or more: exact where it matters for the bound of the cluster. */
   readonly wanted: ReadonlyMap<string, Parts>;
+  /** What the room for all came to for that. */
+  readonly full: ClusterFull;
   /** Whether a route or a listener is refused for a bound, so that it depends on what was published. */
   readonly isCrowded: boolean;
 }
@@ -200,8 +204,9 @@ export function translateGatewayApi(
   const served = attached.filter(({ isServed }) => isServed);
   const demanding = demandingRoutes(served, ids);
   const demands = readers.demands.totals(demanding);
-  const crowded = crowdedNamespaces(demands, context).union(cutNamespaces(demanding));
-  const overNamespace = refusedRoutes(demanding, crowded, context, readers.demands);
+  const crowded = crowdedNamespaces(demands, context);
+  const refusing = crowded.union(cutNamespaces(demanding));
+  const overNamespace = refusedRoutes(demanding, refusing, context, readers.demands);
   const found = gateways.flatMap((gateway) => {
     const from = referrerOf(gateway);
     return gateway.listeners.map((listener): FoundCertificates => ({
@@ -269,8 +274,8 @@ export function translateGatewayApi(
       hostCertificates: hostCertificates(ofHosts, listeners, named, sharing.ownership),
       sharedHosts: guarded.hosts,
     },
-    ...{ demands, wanted },
-    isCrowded: crowded.size + full.namespaces.size > 0 || room.isFull,
+    ...{ demands, crowded, wanted, full },
+    isCrowded: refusing.size + full.namespaces.size > 0 || room.isFull,
   };
 }
 

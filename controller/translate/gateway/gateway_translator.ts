@@ -29,8 +29,9 @@ import {
   readGateways,
   translateGatewayApi,
 } from "./gateway_translation.ts";
-import type { GatewayRoom } from "../bounds/cluster_bound.ts";
+import type { ClusterFull, GatewayRoom } from "../bounds/cluster_bound.ts";
 import { isSameBounds, type NamespaceBounds } from "../bounds/namespace_bounds.ts";
+import type { PublishedGateways } from "../bounds/published_gateways.ts";
 import { crowdedNamespaces } from "./route_bounds.ts";
 import type { RouteDemand } from "./route_demands.ts";
 import type { ListenerModel } from "./objects/listener.ts";
@@ -38,7 +39,7 @@ import { publishedParts } from "./published_parts.ts";
 import type { AddressKind, ServiceDefaults } from "./objects/parameters.ts";
 import { type NamedHosts, publishedClaimants, RouteClaimants } from "./route_claimants.ts";
 import { KeptHosts } from "./sharing/kept_hosts.ts";
-import { namespaceLabels, servicePorts, tlsSecrets, UsedUpstreams } from "./lookups.ts";
+import { namespaceLabels, servicePorts, UsedSecrets, UsedUpstreams } from "./lookups.ts";
 
 export interface GatewayOptions {
   /** Of container ports for listeners. */
@@ -110,8 +111,8 @@ interface NamedInputs {
   readonly isPending: boolean;
   /** Listeners with their container ports. */
   readonly published: string;
-  /** Whole. */
-  readonly snapshot: Snapshot | null;
+  /** All of Gateways. */
+  readonly ofGateways: Snapshot | null;
 }
 
 interface Inputs {
@@ -125,23 +126,26 @@ interface Inputs {
   readonly bounds: NamespaceBounds;
   readonly taken: GatewayStages["taken"];
   readonly room: GatewayRoom;
-  /** Whole. */
-  readonly snapshot: Snapshot | null;
+  /** All of Gateways. */
+  readonly ofGateways: Snapshot | null;
   /** Null where no Gateway shares an address: then Ingresses are nothing to it. */
   readonly sharing: Pick<GatewayStages, "ownership" | "ingresses"> | null;
 }
 
 export class GatewayTranslator {
   readonly #readers: GatewayReaders;
+  readonly #published: PublishedGateways;
   readonly #last = new LastResult<Inputs, BoundedTranslation>();
   readonly #claimants = new RouteClaimants();
   readonly #lastNamed = new LastResult<NamedInputs, SharedHosts>();
   readonly #kept = new KeptHosts();
   readonly #lastKept = new LastResult<KeptInputs, SharedHosts>();
   #used: UsedUpstreams | null = null;
+  #usedSecrets: UsedSecrets | null = null;
 
-  constructor(readers: GatewayReaders) {
+  constructor(readers: GatewayReaders, published: PublishedGateways) {
     this.#readers = readers;
+    this.#published = published;
   }
 
   /**
@@ -176,30 +180,31 @@ export class GatewayTranslator {
     const objects = { classes: gatewayClasses ?? [], gateways: gateways ?? [] };
     const namespaces = resources.namespaces ?? null;
     const configMaps = gatewayConfigMaps ?? [];
+    const ofGateways = this.#published.of(published);
     const inputs: NamedInputs = {
       lists: [...Object.values(objects), httpRoutes ?? [], namespaces ?? [], configMaps],
       ...{ unreadConfigMaps: unreadConfigMaps ?? [], options, bounds, isPending },
       published: socketsOf(published),
-      snapshot: published,
+      ofGateways,
     };
     const { last } = this.#lastNamed;
-    const needsSnapshot = isPending || last?.result.isCrowded === true;
-    const before = this.#lastNamed.recall((last) => isSameNamed(last, inputs, needsSnapshot));
+    const needsPublished = isPending || last?.result.isCrowded === true;
+    const before = this.#lastNamed.recall((last) => isSameNamed(last, inputs, needsPublished));
     if (before !== null) return before;
     if (isPending) {
-      const claimants = published === null ? [] : publishedClaimants(published);
+      const claimants = ofGateways === null ? [] : publishedClaimants(ofGateways);
       const named = { claimants, namespaces: NO_NAMESPACES, isCrowded: false, lapsed: [] };
       return this.#lastNamed.keep(inputs, sharedHostsOf(named, []));
     }
     const context = {
-      ...{ published, ...options },
+      ...{ published: ofGateways, ...options },
       configMaps: configMapLookup(configMaps, unreadConfigMaps ?? []),
     };
     const read = readGateways(objects, context, this.#readers);
     const shared = read.gateways.filter(({ address }) => address === "shared");
     const routes = this.#readers.routes(httpRoutes ?? []);
     const named = this.#claimants.of(shared, routes, {
-      ...{ bounds, published, elsewhere: this.#elsewhere(objects, read.gateways) },
+      ...{ bounds, published: ofGateways, elsewhere: this.#elsewhere(objects, read.gateways) },
       namespaces: namespaceLabels(namespaces),
     });
     if (shared.length === 0) {
@@ -253,7 +258,8 @@ export class GatewayTranslator {
     options: GatewayOptions,
     stages: GatewayStages,
   ): GatewayTranslation {
-    const { backends, services, secrets, sources, published, bounds, taken, room } = stages;
+    const { backends, services, secrets, sources, bounds, taken, room } = stages;
+    const published = this.#published.of(stages.published);
     const { ownership, ingresses, shared: { claimants, namespaces: ofRoutes, hosts } } = stages;
     const {
       gatewayClasses,
@@ -276,19 +282,23 @@ export class GatewayTranslator {
     const inputs: Inputs = {
       lists: [...Object.values(objects), namespaces ?? [], configMaps],
       ...{ services, secrets, unreadConfigMaps, options },
-      ...{ bounds, taken, room, snapshot: published },
+      ...{ bounds, taken, room, ofGateways: published },
       published: socketsOf(published),
       sharing: hosts.size === 0 ? null : { ownership, ingresses },
     };
     const before = this.#last.recall((last) =>
       isSameInputs(last, inputs) && this.#isWithinBoundsAs(last, inputs)
     );
-    const again = before === null ? null : this.#used?.askAgain(backends) ?? null;
+    // Secrets first: what is wrong with them is reported anew.
+    const again = before === null || this.#usedSecrets?.areSame(sources) !== true
+      ? null
+      : this.#used?.askAgain(backends) ?? null;
     if (before !== null && again !== null) {
       this.#used = again;
       return before;
     }
     const upstreams = this.#used = new UsedUpstreams(backends);
+    const usedSecrets = this.#usedSecrets = new UsedSecrets(secrets, sources);
     return this.#last.keep(
       inputs,
       translateGatewayApi(objects, {
@@ -296,23 +306,42 @@ export class GatewayTranslator {
         sharing: { ownership, ingresses, claimants, namespaces: ofRoutes },
         configMaps: configMapLookup(configMaps, unreadConfigMaps),
         services: servicePorts(services),
-        secrets: tlsSecrets(secrets, sources),
+        secrets: usedSecrets,
         namespaces: namespaceLabels(namespaces),
       }, this.#readers),
     );
   }
 
-  /** Where nothing asks for too much, neither Ingresses nor what was published change anything. */
+  /**
+   * Where nothing asks for too much, neither Ingresses nor what was published change anything; else Ingresses do
+   * of the namespaces that ask for too much, and what was published of Gateways.
+   */
   #isWithinBoundsAs(last: Inputs, inputs: Inputs): boolean {
-    const { demands, wanted, isCrowded } = this.#last.last!.result;
-    if (!isCrowded) {
-      return crowdedNamespaces(demands, inputs).size === 0 &&
-        (last.room === inputs.room || inputs.room.fullFor(wanted).namespaces.size === 0);
+    const { demands, crowded, wanted, full, isCrowded } = this.#last.last!.result;
+    if (isCrowded) {
+      const isSame = last.ofGateways === inputs.ofGateways &&
+        isSameBounds(last.bounds, inputs.bounds) &&
+        isAlike(takenBy(crowded, last.taken), takenBy(crowded, inputs.taken));
+      if (!isSame) return false;
     }
-    return last.taken === inputs.taken && last.snapshot === inputs.snapshot &&
-      last.room === inputs.room &&
-      isSameBounds(last.bounds, inputs.bounds);
+    return isSameNames(crowdedNamespaces(demands, inputs), crowded) &&
+      (last.room === inputs.room || isSameFull(inputs.room.fullFor(wanted), full));
   }
+}
+
+function takenBy(
+  namespaces: ReadonlySet<string>,
+  taken: GatewayStages["taken"],
+): readonly (RouteDemand | null)[] {
+  return Array.from(namespaces, (namespace) => taken.get(namespace) ?? null);
+}
+
+function isSameNames(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
+  return a.size === b.size && a.isSubsetOf(b);
+}
+
+function isSameFull(a: ClusterFull, b: ClusterFull): boolean {
+  return isSameNames(a.namespaces, b.namespaces) && a.excess === b.excess && a.remedy === b.remedy;
 }
 
 function socketsOf(published: Snapshot | null): string {
@@ -342,8 +371,8 @@ function withKept(named: SharedHosts, kept: readonly HostClaimant[]): SharedHost
   };
 }
 
-function isSameNamed(a: NamedInputs, b: NamedInputs, needsSnapshot: boolean): boolean {
-  return a.published === b.published && (!needsSnapshot || a.snapshot === b.snapshot) &&
+function isSameNamed(a: NamedInputs, b: NamedInputs, needsPublished: boolean): boolean {
+  return a.published === b.published && (!needsPublished || a.ofGateways === b.ofGateways) &&
     a.isPending === b.isPending && isAlike(a.options, b.options) &&
     a.bounds.routes === b.bounds.routes && a.bounds.hostBytes === b.bounds.hostBytes &&
     isSameList(a.unreadConfigMaps, b.unreadConfigMaps) &&

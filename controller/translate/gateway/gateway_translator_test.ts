@@ -2,7 +2,14 @@
 import assert from "node:assert/strict";
 import type { Snapshot } from "../../../shared/snapshot/types.ts";
 import type { Resources } from "../../kube/resources.ts";
-import { DEFAULT_GATEWAY_OPTIONS, type Translation, Translator } from "../translator.ts";
+import { DEFAULT_NAMESPACE_BOUNDS } from "../bounds/namespace_bounds.ts";
+import {
+  DEFAULT_CLUSTER_BOUNDS,
+  DEFAULT_GATEWAY_OPTIONS,
+  type TranslateOptions,
+  type Translation,
+  Translator,
+} from "../translator.ts";
 import { TRANSLATE_OPTIONS } from "../../../tests/support/translate_options.ts";
 
 const OPTIONS = {
@@ -263,4 +270,110 @@ Deno.test("a ReferenceGrant of which only a stub is kept permits nothing, and a 
       .sort(),
     ["BackendTLSPolicy", "ReferenceGrant"],
   );
+});
+
+/** As the controller does it: what came of one translation is published before the next. */
+function publishedEach(options: Partial<TranslateOptions>, now = 0) {
+  const translator = new Translator();
+  let published: Snapshot | null = null;
+  return (change: Partial<Resources>): Translation => {
+    const inputs = [{ ...BASE, ...change }, published, { ...OPTIONS, ...options }] as const;
+    const translation = translator.translate(...inputs, () => now);
+    const anew = new Translator().translate(...inputs, () => now);
+    assert.deepEqual(translation.snapshot, anew.snapshot);
+    assert.deepEqual(translation.gateway, anew.gateway);
+    assert.deepEqual(translation.problems, anew.problems);
+    // Proxies and other replicas have it from its text.
+    published = { ...translation.snapshot };
+    return translation;
+  };
+}
+
+function stubOf({ metadata, spec: { rules: _, ...spec } }: ReturnType<typeof routeTo>) {
+  return { metadata, spec, ...EXCESS };
+}
+
+const REFUSALS: readonly (readonly [
+  refused: string,
+  options: Partial<TranslateOptions>,
+  change?: Partial<Resources>,
+])[] = [
+  ["for the bound of its namespace", {
+    namespaceBounds: { ...DEFAULT_NAMESPACE_BOUNDS, routes: 1 },
+  }],
+  ["for the limit of the cluster", {
+    clusterBounds: { ...DEFAULT_CLUSTER_BOUNDS, lineBytes: 1_300 },
+  }],
+  ["for its size", {}, {
+    httpRoutes: [routeTo("a"), stubOf(routeTo("b"))],
+  }],
+];
+
+for (const [refused, options, change = {}] of REFUSALS) {
+  for (const address of ["own", "shared"] as const) {
+    const name =
+      `while an HTTPRoute is refused ${refused} on an address that is ${address}, changes of others ` +
+      "translate no Gateway anew";
+    Deno.test(name, () => {
+      const apply = publishedEach({
+        ...options,
+        gateway: { ...DEFAULT_GATEWAY_OPTIONS, address },
+      });
+      apply({ ...change, httpRoutes: [routeTo("a")] });
+      // Its namespace has no more than what was published.
+      const first = apply(change);
+      const [, { parents: [{ conditions: [accepted] }] }] = first.gateway!.routes;
+      assert.notEqual(accepted.status, "True");
+      const second = apply(change);
+      const [, b, c] = BASE.endpointSlices;
+      const changes: readonly Partial<Resources>[] = [
+        { endpointSlices: [sliceOf("a", "10.0.0.9"), b, c] },
+        { endpointSlices: [sliceOf("a", "10.0.0.10"), b, c] },
+        { ingressClasses: [{ metadata: { name: "other" } }] },
+      ];
+      for (const each of changes) {
+        const after = apply({ ...change, ...each });
+        assert.ok(after.gateway === second.gateway, JSON.stringify(each));
+      }
+      // But what it depends on does.
+      const back = apply({ ...change, httpRoutes: [routeTo("a")] });
+      assert.equal(back.gateway!.routes.length, 1);
+    });
+  }
+}
+
+Deno.test("problems of certificates of a Gateway stay when something else changes", () => {
+  const [chain, key] = ["wildcard.crt", "wildcard.key"].map((name) =>
+    btoa(
+      Deno.readTextFileSync(new URL(`../../../tests/golden/certificates/${name}`, import.meta.url)),
+    )
+  );
+  const secrets = [{
+    metadata: { namespace: "shop", name: "cert" },
+    type: "kubernetes.io/tls",
+    data: { "tls.crt": chain, "tls.key": key },
+  }];
+  const listeners = [{
+    ...{ name: "https", port: 443, protocol: "HTTPS" },
+    tls: { certificateRefs: [{ name: "cert" }] },
+  }];
+  const gateways = [{
+    ...gatewayOf("web"),
+    spec: { gatewayClassName: "pingress", listeners },
+  }];
+  const apply = publishedEach({}, Date.parse("2200-01-01T00:00:00Z"));
+  const reasons = (change: Partial<Resources>) =>
+    apply({ gateways, secrets, ...change }).problems.map(({ reason, object }) =>
+      `${reason} ${object?.name}`
+    );
+  assert.deepEqual(reasons({}), ["CertificateExpired cert"]);
+  const endpointSlices = [sliceOf("a", "10.0.0.9"), ...BASE.endpointSlices.slice(1)];
+  assert.deepEqual(reasons({ endpointSlices }), ["CertificateExpired cert"]);
+  const ingresses = [ingressTo("c")];
+  assert.deepEqual(reasons({ ingresses }), ["CertificateExpired cert"]);
+  assert.deepEqual(reasons({ ingresses, endpointSlices }), ["CertificateExpired cert"]);
+  // And goes with what it is about.
+  assert.deepEqual(reasons({ ingresses, gateways: [gatewayOf("web")] }), []);
+  assert.deepEqual(reasons({ ingresses }), ["CertificateExpired cert"]);
+  assert.deepEqual(reasons({ ingresses, secrets: [] }), []);
 });

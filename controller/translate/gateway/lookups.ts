@@ -7,7 +7,12 @@ import { keyOf } from "../../base/identity.ts";
 import { asObject, fieldOf } from "../../base/json.ts";
 import type { BackendResolver, FoundBackends } from "../backends/backend.ts";
 import type { ServiceModel } from "../backends/service.ts";
-import type { CertificateSources, SecretModel } from "../certificates/certificate_source.ts";
+import {
+  type CertificateSource,
+  type CertificateSources,
+  isSameSource,
+  type SecretModel,
+} from "../certificates/certificate_source.ts";
 import { type ServiceBackend, upstreamId } from "../model/backend_ref.ts";
 import type { NamespaceLabels } from "./attachment.ts";
 import type { ServicePorts, ServiceUpstreams } from "./objects/backend_ref.ts";
@@ -26,30 +31,49 @@ export function servicePorts(services: ReadonlyMap<string, ServiceModel>): Servi
   };
 }
 
-/** Secrets as certificates of listeners. @param secrets By `namespace/name`. */
-export function tlsSecrets(
-  secrets: ReadonlyMap<string, SecretModel>,
-  sources: CertificateSources,
-): TlsSecrets {
-  return {
-    find: (namespace, name): Certificate | string | null => {
-      const secret = secrets.get(keyOf({ namespace, name }));
-      if (secret === undefined) return null;
-      const { reading, identity, shown } = secret;
-      if (!reading.ok) return `Secret ${namespace}/${name} cannot be used: ${reading.message}`;
-      // It may be one that is not served although it can be read.
-      const source = sources.find(identity);
-      return source.kind === "usable" && shown !== null
-        ? shown
-        : source.kind === "usable"
-        ? `Secret ${namespace}/${name} cannot be used`
-        : source.reason;
-    },
-    namesOf: (namespace, name) => {
-      const reading = secrets.get(keyOf({ namespace, name }))?.reading;
-      return reading?.ok === true ? reading.certificate.names : [];
-    },
-  };
+/** Secrets as certificates of listeners, and those that have been asked for. */
+export class UsedSecrets implements TlsSecrets {
+  readonly #secrets: ReadonlyMap<string, SecretModel>;
+  readonly #sources: CertificateSources;
+  /** By `namespace/name`. */
+  readonly #asked = new Map<string, CertificateSource>();
+
+  /** @param secrets By `namespace/name`. */
+  constructor(secrets: ReadonlyMap<string, SecretModel>, sources: CertificateSources) {
+    this.#secrets = secrets;
+    this.#sources = sources;
+  }
+
+  find(namespace: string, name: string): Certificate | string | null {
+    const secret = this.#secrets.get(keyOf({ namespace, name }));
+    if (secret === undefined) return null;
+    const { reading, identity, shown } = secret;
+    if (!reading.ok) return `Secret ${namespace}/${name} cannot be used: ${reading.message}`;
+    // It may be one that is not served although it can be read.
+    const source = this.#sources.findForGateway(identity);
+    this.#asked.set(identity.key, source);
+    return source.kind === "usable" && shown !== null
+      ? shown
+      : source.kind === "usable"
+      ? `Secret ${namespace}/${name} cannot be used`
+      : source.reason;
+  }
+
+  namesOf(namespace: string, name: string): readonly string[] {
+    const reading = this.#secrets.get(keyOf({ namespace, name }))?.reading;
+    return reading?.ok === true ? reading.certificate.names : [];
+  }
+
+  /** Whether later sources have the same for what was asked for; what is wrong with it is a problem there, too. */
+  areSame(sources: CertificateSources): boolean {
+    let areSame = true;
+    for (const [key, source] of this.#asked) {
+      const { secret: ref, label } = source;
+      const now = sources.findForGateway({ ref, key, label });
+      areSame &&= isSameSource(source, now);
+    }
+    return areSame;
+  }
 }
 
 /** @param namespaces Their metadata; null where it cannot be read. */
