@@ -26,7 +26,7 @@ import {
   Scale,
 } from "./cluster_sizes.ts";
 import type { Demands } from "./demand.ts";
-import { publishedGatewayParts } from "./gateway_tally.ts";
+import { FilterSetSizes, publishedGatewayParts } from "./gateway_tally.ts";
 import { PublishedGateways } from "./published_gateways.ts";
 import { consequence, type NamespaceAdmission, type NamespaceBounds } from "./namespace_bounds.ts";
 import { type Parts, PartsCounter, publishedParts } from "./namespace_parts.ts";
@@ -63,7 +63,10 @@ export class ClusterAdmission {
   readonly #counter: PartsCounter;
   readonly #pairs = new ObjectCache(averagePair);
   readonly #published: PublishedGateways;
-  readonly #gateways = new ObjectCache(publishedGatewayParts);
+  readonly #filterSets = new FilterSetSizes();
+  readonly #gateways = new ObjectCache((published: Snapshot) =>
+    publishedGatewayParts(published, this.#filterSets)
+  );
   readonly #lastRoom = new LastResult<RoomInputs, GatewayRoom>();
   readonly #memory = new LastResult<Inputs, Admitted>();
 
@@ -126,7 +129,7 @@ export class ClusterAdmission {
     // No publication follows that would tell what is gone.
     return result.crowded.size === 0 || published === null || beside.size === 0
       ? result
-      : crowdedBeside(publishedGatewayParts(gateways.staying(published)));
+      : crowdedBeside(publishedGatewayParts(gateways.staying(published), this.#filterSets));
   }
 
   /**

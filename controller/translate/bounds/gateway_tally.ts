@@ -4,7 +4,8 @@
  */
 import { sharedSocketOf } from "../../../shared/snapshot/listener_id.ts";
 import { listenersCharacters, matchCharacters } from "../../../shared/snapshot/memory.ts";
-import type { Route, Snapshot } from "../../../shared/snapshot/types.ts";
+import type { FilterSet, Route, Snapshot } from "../../../shared/snapshot/types.ts";
+import { ObjectCache } from "../../base/memo.ts";
 import { HTTP_ROUTES } from "../../kube/types.ts";
 import { type Parts, publishedListenerSecrets } from "./namespace_parts.ts";
 
@@ -139,19 +140,30 @@ export interface MeasuredFilterSet {
   readonly bytes: number;
 }
 
-/** By id. */
-export function filterSetsOf(published: Snapshot | null): ReadonlyMap<string, MeasuredFilterSet> {
-  return new Map(
-    (published?.filterSets ?? []).map((
-      { id, filters },
-    ) => [id, { id, bytes: JSON.stringify(filters).length }]),
+/** Measures each filter set once as long as it lives: of what is published, nearly all have been before. */
+export class FilterSetSizes {
+  readonly #ofSets = new ObjectCache(({ id, filters }: FilterSet): MeasuredFilterSet => {
+    return { id, bytes: JSON.stringify(filters).length };
+  });
+  readonly #ofLists = new ObjectCache((sets: readonly FilterSet[]) =>
+    new Map(sets.map((set) => [set.id, this.#ofSets.of(set)]))
   );
+
+  /** By id. */
+  of(published: Snapshot | null): ReadonlyMap<string, MeasuredFilterSet> {
+    return this.#ofLists.of(published?.filterSets ?? NO_SETS);
+  }
 }
 
+const NO_SETS: readonly FilterSet[] = [];
+
 /** By namespace: routes count for that of their HTTPRoute, certificates for that of the Gateway. */
-export function publishedGatewayParts(published: Snapshot): ReadonlyMap<string, Parts> {
+export function publishedGatewayParts(
+  published: Snapshot,
+  sizes = new FilterSetSizes(),
+): ReadonlyMap<string, Parts> {
   const tallies = new GatewayTallies();
-  const sets = filterSetsOf(published);
+  const sets = sizes.of(published);
   for (const route of published.routes) {
     const { origin, filterSet } = route;
     if (origin.kind !== HTTP_ROUTES.kind) continue;

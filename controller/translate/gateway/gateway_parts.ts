@@ -6,7 +6,7 @@
 import type { Certificate, Snapshot } from "../../../shared/snapshot/types.ts";
 import type { NamespaceBounds } from "../bounds/namespace_bounds.ts";
 import { NO_PARTS } from "../bounds/cluster_sizes.ts";
-import { filterSetsOf, GatewayTallies, publishedGatewayParts } from "../bounds/gateway_tally.ts";
+import { GatewayTallies, publishedGatewayParts } from "../bounds/gateway_tally.ts";
 import type { Parts } from "../bounds/namespace_parts.ts";
 import { keyOf } from "../../base/identity.ts";
 import type { HttpRouteModel } from "./objects/http_route.ts";
@@ -29,18 +29,19 @@ export interface GatewayDemand {
  * beside what is asked for in its place. By namespace.
  */
 export function mostParts(
-  demands: ReadonlyMap<string, MeasuredDemand>,
-  { refused, published, certificates }: Pick<
+  asking: ReadonlyMap<string, MeasuredDemand>,
+  { refused, published, certificates, demands: { filterSets } }: Pick<
     GatewayDemand,
-    "refused" | "published" | "certificates"
+    "refused" | "published" | "certificates" | "demands"
   >,
 ): ReadonlyMap<string, Parts> {
-  const staying = published === null || refused.size === 0
-    ? NONE
-    : publishedGatewayParts({ ...published, routes: stayingRoutes(refused), listeners: [] });
-  const namespaces = new Set([...demands.keys(), ...staying.keys(), ...certificates.keys()]);
+  const staying = published === null || refused.size === 0 ? NONE : publishedGatewayParts(
+    { ...published, routes: stayingRoutes(refused), listeners: [] },
+    filterSets,
+  );
+  const namespaces = new Set([...asking.keys(), ...staying.keys(), ...certificates.keys()]);
   return new Map(Array.from(namespaces, (namespace): [string, Parts] => {
-    const asked = demands.get(namespace)?.parts ?? NO_PARTS;
+    const asked = asking.get(namespace)?.parts ?? NO_PARTS;
     const stays = staying.get(namespace) ?? NO_PARTS;
     return [namespace, {
       routes: asked.routes + stays.routes,
@@ -64,7 +65,7 @@ export function gatewayParts(
   { routes, refused, published, demands, certificates, bounds }: GatewayDemand,
 ): ReadonlyMap<string, Parts> {
   const tallies = new GatewayTallies();
-  const sets = filterSetsOf(published);
+  const sets = demands.filterSets.of(published);
   for (const each of routes) {
     const { route } = each;
     const tally = tallies.of(route.identity.ref.namespace);

@@ -215,13 +215,16 @@ export function translateGatewayApi(
     }));
   });
   const shown = certificatesByNamespace(found);
-  const wantedBy = { refused: overNamespace, published, certificates: shown };
+  const wantedBy = {
+    ...{ refused: overNamespace, published, certificates: shown },
+    demands: readers.demands,
+  };
   let wanted = mostParts(demands, wantedBy);
   let full = context.room.fullFor(wanted);
   if (full.namespaces.size > 0) {
     wanted = gatewayParts({
       ...wantedBy,
-      ...{ routes: demanding, demands: readers.demands, bounds: context.bounds },
+      ...{ routes: demanding, bounds: context.bounds },
     });
     full = context.room.fullFor(wanted);
   }

@@ -12,7 +12,6 @@ import { describeExcess, type Excess } from "../../kube/excess.ts";
 import { HTTP_ROUTES } from "../../kube/types.ts";
 import { keyOf } from "../../base/identity.ts";
 import type { ClusterFull } from "../bounds/cluster_bound.ts";
-import { filterSetsOf } from "../bounds/gateway_tally.ts";
 import type { NamespaceBounds } from "../bounds/namespace_bounds.ts";
 import { type Condition, falseCondition } from "./objects/condition.ts";
 import type { HttpRouteModel } from "./objects/http_route.ts";
@@ -68,7 +67,7 @@ export function routesOverCluster(
   demands: RouteDemands,
 ): ReadonlyMap<HttpRouteModel, RouteRefusal> {
   const refused = new Map<HttpRouteModel, RouteRefusal>();
-  for (const each of publishedRoutes(routes, namespaces, published)) {
+  for (const each of publishedRoutes(routes, namespaces, published, demands)) {
     const { route, published, had } = each;
     if (route.excess !== null) {
       refused.set(route, { condition: tooLarge(route.excess, published), published });
@@ -97,7 +96,7 @@ export function refusedRoutes(
   demands: RouteDemands,
 ): ReadonlyMap<HttpRouteModel, RouteRefusal> {
   const refused = new Map<HttpRouteModel, RouteRefusal>();
-  const own = publishedRoutes(routes, crowded, published);
+  const own = publishedRoutes(routes, crowded, published, demands);
   const totals = new Map(taken);
   for (const { route: { identity: { ref } }, had } of own) {
     totals.set(ref.namespace, plus(totals.get(ref.namespace) ?? NOTHING, had));
@@ -134,10 +133,11 @@ function publishedRoutes(
   routes: readonly DemandingRoute[],
   namespaces: ReadonlySet<string>,
   published: Snapshot | null,
+  { filterSets }: RouteDemands,
 ): readonly PublishedRoute[] {
   if (namespaces.size === 0) return [];
   const before = publishedByRoute(published, namespaces);
-  const sets = filterSetsOf(published);
+  const sets = filterSets.of(published);
   return routes.filter(({ route }) => namespaces.has(route.identity.ref.namespace))
     .map(({ route, hosts }) => {
       const published = before.get(route.identity.key) ?? [];

@@ -241,6 +241,34 @@ Deno.test("a lower bound takes nothing away, also of routes with filters and sev
   }
 });
 
+Deno.test("published filter sets are measured once, however often Gateways are translated", () => {
+  const filtered = (paths: number) => ({
+    ...rule(paths),
+    filters: [{
+      type: "RequestHeaderModifier",
+      requestHeaderModifier: { set: [{ name: "x-a", value: "1" }] },
+    }],
+  });
+  const own = (paths: number) => route("a", 0, { rules: [filtered(paths)] });
+  const options = optionsOf({ routes: 4 });
+  const translator = new Translator();
+  const { snapshot } = translator.translate(resources([own(2)]), null, options, CLOCK);
+  let measured = 0;
+  const filterSets = snapshot.filterSets!.map(({ id, filters }) => ({
+    id,
+    filters: Object.assign([...filters], { toJSON: () => (measured++, [...filters]) }),
+  }));
+  let published: Snapshot = { ...snapshot, filterSets };
+  for (const paths of [5, 6, 7]) {
+    const given = resources([own(paths), route("b", 0, { rules: [rule(paths - 4)] })]);
+    const result = translator.translate(given, published, options, CLOCK);
+    deepEqual(accepted(result), { "a/route-0": "NamespaceLimitExceeded", "b/route-0": "Accepted" });
+    published = { ...result.snapshot, filterSets: [...filterSets] };
+  }
+  // For the bound of the namespace, and for that of the cluster.
+  equal(measured, 2);
+});
+
 Deno.test("Ingresses and HTTPRoutes of a namespace share its bound", () => {
   const ingress: Ingress = {
     metadata: { namespace: "a", name: "web" },

@@ -8,6 +8,7 @@ import { ObjectCache } from "../../base/memo.ts";
 import {
   BACKEND_CHARACTERS,
   backendsOf,
+  FilterSetSizes,
   GatewayTally,
   type MeasuredFilterSet,
   type Prefixes,
@@ -42,6 +43,8 @@ const BACKEND_BYTES = 80;
 
 /** What rules ask for: each is looked at once as long as it lives. */
 export class RouteDemands {
+  /** Of what was published. */
+  readonly filterSets = new FilterSetSizes();
   readonly #rules = new ObjectCache((rule: RuleModel) => new RuleSize(rule));
 
   of(each: DemandingRoute): MeasuredDemand {
