@@ -47,6 +47,11 @@ export function sharedListenerId(gateway: string, name: string, socket: SharedSo
   return `${listenerId(gateway, name)}@${socket}`;
 }
 
+/** The same for a listener wherever its address is: what it would have with one of its own. */
+export function unsharedId(id: string): string {
+  return listenerId(gatewayOf(id), listenerNameOf(id));
+}
+
 /** The socket that a listener of a Gateway shares with Ingresses; null for one that shares none. */
 export function sharedSocketOf(id: string): SharedSocket | null {
   return SHARED_SOCKETS.find((socket) => id.endsWith(`@${socket}`)) ?? null;

@@ -2,11 +2,16 @@
  * What Gateways and HTTPRoutes have served, in numbers. In: routes as they were published, or what rules ask for.
  * Out: the parts of one namespace or one HTTPRoute, in the same measure for both.
  */
-import { sharedSocketOf } from "../../../shared/snapshot/listener_id.ts";
-import { listenersCharacters, matchCharacters } from "../../../shared/snapshot/memory.ts";
-import type { FilterSet, Route, Snapshot } from "../../../shared/snapshot/types.ts";
+import { ALL_SHARING, sharedSocketOf } from "../../../shared/snapshot/listener_id.ts";
+import {
+  listenerCharacters,
+  listenersCharacters,
+  matchCharacters,
+} from "../../../shared/snapshot/memory.ts";
+import type { FilterSet, Listener, Route, Snapshot } from "../../../shared/snapshot/types.ts";
 import { ObjectCache } from "../../base/memo.ts";
 import { HTTP_ROUTES } from "../../kube/types.ts";
+import { isOwnerGuard } from "../model/route_place.ts";
 import { type Parts, publishedListenerSecrets } from "./namespace_parts.ts";
 
 /** Of a backend of an HTTPRoute, its id. */
@@ -27,10 +32,12 @@ export class GatewayTally {
   /** Of hosts, matches and backends, each route with its own. */
   characters = 0;
   listeners = 0;
+  /** Of the listeners of its Gateways themselves. */
+  listenerObjects = 0;
   certificates = 0;
   readonly filterSets = new FilterSetTally();
   readonly #hosts = new Set<string>();
-  /** Of these, those on a shared address, with the most characters of listeners that a route has there. */
+  /** Of these, those that may have a guard, with the most characters of listeners that it names. */
   readonly #guarded = new Map<string, number>();
   readonly #upstreams = new Set<string>();
 
@@ -62,22 +69,63 @@ export class GatewayTally {
     this.#guarded.set(host, Math.max(characters, this.#guarded.get(host) ?? 0));
   }
 
+  /** @param characters Of the listeners that it names. */
+  addGuard({ host, characters }: GuardSize): void {
+    this.#hosts.add(host);
+    this.#guarded.set(host, Math.max(characters, this.#guarded.get(host) ?? 0));
+  }
+
   addUpstream(upstream: string): void {
     this.#upstreams.add(upstream);
   }
 
+  /** Of `parts`, what is no part of a route. */
+  get guards(): GuardParts {
+    let [bytes, listeners] = [0, 0];
+    for (const [host, ofGuard] of this.#guarded) {
+      bytes += host.length;
+      listeners += ofGuard;
+    }
+    return { routes: GUARDS * this.#guarded.size, bytes, listeners };
+  }
+
   get parts(): Parts {
-    const { routes, characters, certificates, filterSets } = this;
-    // A guard names listeners, too.
-    let { listeners } = this;
-    for (const ofGuard of this.#guarded.values()) listeners += ofGuard;
+    const { routes, characters, listeners, listenerObjects, certificates, filterSets, guards } =
+      this;
     return {
-      routes: routes + GUARDS * this.#guarded.size,
+      routes: routes + guards.routes,
       // Bytes of hosts and paths of Ingresses stand for twice as many characters.
-      bytes: characters / 2 + filterSets.bytes + FILTER_SET_BYTES * filterSets.count,
-      ...{ listeners, hosts: this.#hosts.size, upstreams: this.#upstreams.size, certificates },
+      bytes: characters / 2 + filterSets.bytes + FILTER_SET_BYTES * filterSets.count + guards.bytes,
+      listeners: listeners + listenerObjects + guards.listeners,
+      ...{ hosts: this.#hosts.size, upstreams: this.#upstreams.size, certificates },
     };
   }
+}
+
+/** Of guards, which each name listeners and have the host in their id as well. */
+export type GuardParts = Pick<Parts, "routes" | "bytes" | "listeners">;
+
+/** A guard of a host that has no route, or may have none. */
+export interface GuardSize {
+  readonly host: string;
+  /** Of the listeners that it names. */
+  readonly characters: number;
+}
+
+/** Of a host that a namespace owns without a route on a shared address. */
+export function ownerGuard(host: string): GuardSize {
+  return { host, characters: OWNER_GUARD_CHARACTERS };
+}
+
+const OWNER_GUARD_CHARACTERS = listenersCharacters(Object.values(ALL_SHARING));
+
+/** Of the hostname of a listener on a shared address; empty for one that has none. */
+export function listenerGuards(
+  { id, hostname }: Pick<Listener, "id" | "hostname">,
+): readonly GuardSize[] {
+  return hostname === undefined || sharedSocketOf(id) === null
+    ? []
+    : [{ host: hostname, characters: listenersCharacters([id]) }];
 }
 
 /** Ids of the upstreams that a published route names, also of those that it may not reach. */
@@ -165,9 +213,17 @@ export function publishedGatewayParts(
   const tallies = new GatewayTallies();
   const sets = sizes.of(published);
   for (const route of published.routes) {
-    const { origin, filterSet } = route;
-    if (origin.kind !== HTTP_ROUTES.kind) continue;
-    tallies.of(origin.namespace).addPublished(route, sets.get(filterSet ?? ""));
+    const { host, origin, filterSet } = route;
+    if (origin.kind === HTTP_ROUTES.kind) {
+      tallies.of(origin.namespace).addPublished(route, sets.get(filterSet ?? ""));
+    } else if (isOwnerGuard(route)) {
+      tallies.of(origin.name).addGuard(ownerGuard(host));
+    }
+  }
+  for (const listener of published.listeners ?? []) {
+    const tally = tallies.of(listener.origin.namespace);
+    tally.listenerObjects += listenerCharacters(listener);
+    for (const guard of listenerGuards(listener)) tally.addGuard(guard);
   }
   for (const [namespace, secrets] of publishedListenerSecrets(published)) {
     tallies.of(namespace).certificates = secrets.size;

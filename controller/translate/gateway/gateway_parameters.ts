@@ -53,11 +53,11 @@ export interface ConfiguredGateway extends GatewayModel {
   readonly service: ServiceSettings | null;
   /** Whether its listeners are served, as far as it is for the whole Gateway to say. */
   readonly isServed: boolean;
-  /** Of a shared address: names of listeners for which its namespace has no room any more. */
-  readonly crowdedOut: ReadonlySet<string>;
+  /** Of listeners for which there is no room any more, why: by name. */
+  readonly crowdedOut: ReadonlyMap<string, Condition>;
 }
 
-const NONE: ReadonlySet<string> = new Set();
+const NONE: ReadonlyMap<string, Condition> = new Map();
 
 export interface ParameterContext {
   readonly configMaps: ConfigMapLookup;
@@ -68,6 +68,8 @@ export interface ParameterContext {
   readonly address: AddressKind;
   /** By key, Gateways with listeners that are published. */
   readonly publishedGateways: ReadonlyMap<string, AddressKind>;
+  /** By key, why Gateways keep the address that is published. */
+  readonly refusedMoves: ReadonlyMap<string, Condition>;
 }
 
 interface AddressSettings {
@@ -105,7 +107,10 @@ export class GatewayParameters {
     const { className, refusal, identity: { key } } = gateway;
     const ofClass = this.#ofClasses.get(className);
     if (ofClass === undefined) return null;
-    const settings = this.#settingsOf(gateway, ofClass);
+    const refusedMove = this.#context.refusedMoves.get(key);
+    const settings = refusedMove === undefined
+      ? this.#settingsOf(gateway, ofClass)
+      : { ok: false as const, condition: refusedMove };
     const { publishedGateways, address: byDefault } = this.#context;
     const published = publishedGateways.get(key);
     return {

@@ -3,15 +3,17 @@
  * certificates of listeners. Out: numbers in the measure in which what was published is counted, for the bound of
  * all namespaces together (`bounds/cluster_bound.ts`).
  */
+import { sharedSocketOf } from "../../../shared/snapshot/listener_id.ts";
 import type { Certificate, Snapshot } from "../../../shared/snapshot/types.ts";
 import type { NamespaceBounds } from "../bounds/namespace_bounds.ts";
 import { NO_PARTS } from "../bounds/cluster_sizes.ts";
-import { GatewayTallies, publishedGatewayParts } from "../bounds/gateway_tally.ts";
+import { GatewayTallies, GatewayTally, publishedGatewayParts } from "../bounds/gateway_tally.ts";
 import type { Parts } from "../bounds/namespace_parts.ts";
 import { keyOf } from "../../base/identity.ts";
 import type { HttpRouteModel } from "./objects/http_route.ts";
 import type { RouteRefusal } from "./route_bounds.ts";
-import type { DemandingRoute, MeasuredDemand, RouteDemands } from "./route_demands.ts";
+import type { BesideRoutes } from "./beside_routes.ts";
+import type { DemandingRoute, RouteDemands, TotalDemand } from "./route_demands.ts";
 
 export interface GatewayDemand {
   readonly routes: readonly DemandingRoute[];
@@ -22,6 +24,8 @@ export interface GatewayDemand {
   /** What listeners show, by namespace of their Gateways. */
   readonly certificates: ReadonlyMap<string, readonly Certificate[]>;
   readonly bounds: NamespaceBounds;
+  /** By namespace. */
+  readonly besides: ReadonlyMap<string, BesideRoutes>;
 }
 
 /**
@@ -29,29 +33,48 @@ export interface GatewayDemand {
  * beside what is asked for in its place. By namespace.
  */
 export function mostParts(
-  asking: ReadonlyMap<string, MeasuredDemand>,
-  { refused, published, certificates, demands: { filterSets } }: Pick<
-    GatewayDemand,
-    "refused" | "published" | "certificates" | "demands"
-  >,
+  asking: ReadonlyMap<string, TotalDemand>,
+  { routes, refused, published, certificates, besides, demands: { filterSets } }: GatewayDemand,
 ): ReadonlyMap<string, Parts> {
   const staying = published === null || refused.size === 0 ? NONE : publishedGatewayParts(
     { ...published, routes: stayingRoutes(refused), listeners: [] },
     filterSets,
   );
-  const namespaces = new Set([...asking.keys(), ...staying.keys(), ...certificates.keys()]);
+  const guarded = guardedHosts(routes, refused);
+  const namespaces = new Set(
+    [asking, staying, certificates, besides].flatMap((each) => [...each.keys()]),
+  );
   return new Map(Array.from(namespaces, (namespace): [string, Parts] => {
     const asked = asking.get(namespace)?.parts ?? NO_PARTS;
     const stays = staying.get(namespace) ?? NO_PARTS;
+    const { listenerObjects = 0, guards = [] } = besides.get(namespace) ?? {};
+    const added = new GatewayTally();
+    for (const guard of guards) if (!guarded.has(guard.host)) added.addGuard(guard);
+    const ofGuards = added.parts;
     return [namespace, {
-      routes: asked.routes + stays.routes,
-      hosts: asked.hosts + stays.hosts,
-      bytes: asked.bytes + stays.bytes,
-      listeners: asked.listeners + stays.listeners,
+      routes: asked.routes + stays.routes + ofGuards.routes,
+      hosts: asked.hosts + stays.hosts + ofGuards.hosts,
+      bytes: asked.bytes + stays.bytes + ofGuards.bytes,
+      listeners: asked.listeners + stays.listeners + listenerObjects + ofGuards.listeners,
       upstreams: asked.upstreams + stays.upstreams,
       certificates: certificates.get(namespace)?.length ?? 0,
     }];
   }));
+}
+
+/** Hosts on a shared address that are counted with a guard, as they have routes. */
+function guardedHosts(
+  routes: readonly DemandingRoute[],
+  refused: GatewayDemand["refused"],
+): ReadonlySet<string> {
+  const hosts = new Set<string>();
+  for (const { route, hosts: own } of routes) {
+    if (refused.has(route)) continue;
+    for (const [host, places] of own) {
+      if (places.some(({ id }) => sharedSocketOf(id) !== null)) hosts.add(host);
+    }
+  }
+  return hosts;
 }
 
 const NONE: ReadonlyMap<string, Parts> = new Map();
@@ -62,7 +85,7 @@ function stayingRoutes(refused: GatewayDemand["refused"]) {
 
 /** By namespace. */
 export function gatewayParts(
-  { routes, refused, published, demands, certificates, bounds }: GatewayDemand,
+  { routes, refused, published, demands, certificates, bounds, besides }: GatewayDemand,
 ): ReadonlyMap<string, Parts> {
   const tallies = new GatewayTallies();
   const sets = demands.filterSets.of(published);
@@ -80,6 +103,11 @@ export function gatewayParts(
     const secrets = new Set(list.map(({ origin }) => keyOf(origin)));
     // Those beyond the bound of the namespace are refused.
     tallies.of(namespace).certificates = Math.min(secrets.size, bounds.certificates);
+  }
+  for (const [namespace, { listenerObjects, guards }] of besides) {
+    const tally = tallies.of(namespace);
+    tally.listenerObjects = listenerObjects;
+    for (const guard of guards) tally.addGuard(guard);
   }
   return tallies.parts;
 }

@@ -14,7 +14,7 @@ import type { Infrastructure } from "./objects/infrastructure.ts";
 import type { ListenerModel, RouteKind } from "./objects/listener.ts";
 import type { AddressKind, ServiceSettings } from "./objects/parameters.ts";
 import type { Referrer } from "./objects/reference_grant.ts";
-import { crowdedOut, sharedPortFault } from "./sharing/shared_ports.ts";
+import { sharedPortFault } from "./sharing/shared_ports.ts";
 
 export interface GatewayStatus {
   readonly identity: Identity;
@@ -120,7 +120,8 @@ export function acceptedCondition(listener: ListenerModel, gateway: ConfiguredGa
   if (conflict !== undefined) return falseCondition("Accepted", conflict.reason, conflict.message);
   if (listener.refusal !== null) return listener.refusal;
   if (listener.protocol === "HTTPS" && gateway.httpsRefusal !== null) return gateway.httpsRefusal;
-  if (gateway.crowdedOut.has(listener.name)) return crowdedOut(gateway.identity.ref.namespace);
+  const crowdedOut = gateway.crowdedOut.get(listener.name);
+  if (crowdedOut !== undefined) return crowdedOut;
   return (gateway.address === "shared" ? sharedPortFault(listener) : null) ??
     trueCondition("Accepted");
 }

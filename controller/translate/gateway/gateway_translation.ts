@@ -27,12 +27,16 @@ import {
   crowdedNamespaces,
   cutNamespaces,
   refusedRoutes,
+  type RouteRefusal,
   routesOverCluster,
 } from "./route_bounds.ts";
-import type { DemandingRoute, RouteDemand } from "./route_demands.ts";
+import type { DemandingRoute, RouteDemand, TotalDemand } from "./route_demands.ts";
 import { BackendTlsPolicies } from "./objects/backend_tls_policy.ts";
 import { CertificateRoom } from "./certificate_bounds.ts";
-import { gatewayParts, mostParts } from "./gateway_parts.ts";
+import { besideRoutes, type FoundCertificates, guardRoom } from "./beside_routes.ts";
+import { type ClusterLimits, clusterLimits, NO_LIMITS, withinLimits } from "./cluster_limits.ts";
+import { type GatewayDemand, gatewayParts, mostParts } from "./gateway_parts.ts";
+import type { HttpRouteModel } from "./objects/http_route.ts";
 import {
   type ListenerCertificates,
   listenerCertificates,
@@ -64,7 +68,12 @@ import {
   type RouteParents,
   type RouteStatus,
 } from "./route_attachments.ts";
-import { placeListeners, publishedGateways, serveListeners } from "./served_listeners.ts";
+import {
+  type PlacedListeners,
+  placeListeners,
+  publishedGateways,
+  serveListeners,
+} from "./served_listeners.ts";
 import { type KeptRoute, placesOf } from "./served_routes.ts";
 import { type RouteNamespaces, shareListeners, withinBounds } from "./shared_listeners.ts";
 import {
@@ -88,7 +97,7 @@ export interface GatewayObjects {
 
 /** What is known of the objects of other stages, and of what was published. */
 export interface GatewayContext
-  extends Omit<ParameterContext, "publishedGateways">, AttachmentContext {
+  extends Omit<ParameterContext, "publishedGateways" | "refusedMoves">, AttachmentContext {
   readonly secrets: TlsSecrets;
   /** What was published last: container ports of its listeners stay, and so does what is over a bound. */
   readonly published: Snapshot | null;
@@ -142,33 +151,46 @@ export interface GatewayParts {
   readonly sharedHosts: SharedHostSockets;
 }
 
-/** With what it depends on beside its objects. */
-export interface BoundedTranslation extends GatewayTranslation {
+/** What Gateways and HTTPRoutes ask for, and what bounds come to for that. */
+export interface Weighing {
   /** What routes ask for, by namespace. */
   readonly demands: ReadonlyMap<string, RouteDemand>;
   /** Namespaces that ask for more than their bounds. */
   readonly crowded: ReadonlySet<string>;
-  /** The same with certificates, or more: exact where it matters for the bound of the cluster. */
+  /** The same with all else, or more: exact where it matters for the bound of the cluster. */
   readonly wanted: ReadonlyMap<string, Parts>;
   /** What the room for all came to for that. */
   readonly full: ClusterFull;
+}
+
+/** With what it depends on beside its objects. */
+export interface BoundedTranslation extends GatewayTranslation, Weighing {
+  /** Without what is taken from Gateways themselves; null where nothing is. */
+  readonly unlimited: Weighing | null;
   /** Whether a route or a listener is refused for a bound, so that it depends on what was published. */
   readonly isCrowded: boolean;
 }
 
 export function readGateways(
   objects: Pick<GatewayObjects, "classes" | "gateways">,
-  context: Omit<ParameterContext, "publishedGateways"> & Pick<GatewayContext, "published">,
+  context:
+    & Omit<ParameterContext, "publishedGateways" | "refusedMoves">
+    & Pick<GatewayContext, "published">,
   readers: GatewayReaders,
+  limits = NO_LIMITS,
 ): ReadGateways {
   const parameters = new GatewayParameters(readers.classes(objects.classes), {
     ...context,
     publishedGateways: publishedGateways(context.published?.listeners ?? []),
+    refusedMoves: limits.moves,
   });
   const gateways = objects.gateways.flatMap((object) => readers.gateway(object) ?? [])
     .flatMap((gateway) => parameters.configure(gateway) ?? [])
     .sort((a, b) => compareAge(a.identity, b.identity));
-  return { classes: parameters.classes, gateways: withinBounds(gateways) };
+  return {
+    classes: parameters.classes,
+    gateways: withinLimits(withinBounds(gateways), limits),
+  };
 }
 
 export function translateGatewayApi(
@@ -176,60 +198,16 @@ export function translateGatewayApi(
   context: GatewayContext,
   readers: GatewayReaders,
 ): BoundedTranslation {
-  const { secrets, published, listenRange, sharing } = context;
-  const grants = new ReferenceGrants(objects.grants);
-  const { classes, gateways: read } = readGateways(objects, context, readers);
-  const routes = readers.routes(objects.routes);
-  const gateways = shareListeners(read, { ...sharing, published: published?.listeners ?? [] });
-  const admission = new HostAdmission(sharing.ownership, sharing.ingresses);
-  const policies = new BackendTlsPolicies(objects.backendTlsPolicies);
-  const listenerSets = listenerSetStatuses(objects.listenerSets, gateways);
-  const attachments = new RouteAttachments(
-    gateways,
-    admission,
-    listenerSets,
-    grants,
-    policies,
-    context,
-  );
-  const attached = routes.flatMap((route) => attachments.attach(route) ?? []);
-  const placed = placeListeners(
-    gateways,
-    (listener, gateway) =>
-      gateway.isServed && acceptedCondition(listener, gateway).status === "True",
-    published?.listeners ?? [],
-    listenRange,
-  );
+  const { published, sharing } = context;
+  const first = weigh(objects, context, readers, NO_LIMITS);
+  const limits = clusterLimits(first, published?.listeners ?? []);
+  const weighed = limits === NO_LIMITS ? first : weigh(objects, context, readers, limits, first);
+  const { classes, gateways, listenerSets, attachments, attached, placed } = weighed;
+  const { found, shown, demands, crowded, isRefusing, overNamespace, wanted, full } = weighed;
   const { ids, containerPorts } = placed;
-  const served = attached.filter(({ isServed }) => isServed);
-  const demanding = demandingRoutes(served, ids);
-  const demands = readers.demands.totals(demanding);
-  const crowded = crowdedNamespaces(demands, context);
-  const refusing = crowded.union(cutNamespaces(demanding));
-  const overNamespace = refusedRoutes(demanding, refusing, context, readers.demands);
-  const found = gateways.flatMap((gateway) => {
-    const from = referrerOf(gateway);
-    return gateway.listeners.map((listener): FoundCertificates => ({
-      ...{ namespace: gateway.identity.ref.namespace, listener },
-      found: listenerCertificates(listener, from, grants, secrets),
-    }));
-  });
-  const shown = certificatesByNamespace(found);
-  const wantedBy = {
-    ...{ refused: overNamespace, published, certificates: shown },
-    demands: readers.demands,
-  };
-  let wanted = mostParts(demands, wantedBy);
-  let full = context.room.fullFor(wanted);
-  if (full.namespaces.size > 0) {
-    wanted = gatewayParts({
-      ...wantedBy,
-      ...{ routes: demanding, bounds: context.bounds },
-    });
-    full = context.room.fullFor(wanted);
-  }
   const refused = new Map([
-    ...routesOverCluster(demanding, full, published, readers.demands),
+    // Also those of listeners that are not served.
+    ...routesOverCluster(first.demanding, full, published, readers.demands),
     ...overNamespace,
   ]);
   const statuses = attached.map((each) =>
@@ -243,8 +221,8 @@ export function translateGatewayApi(
     for (const certificate of shown) certificates.set(certificate.id, certificate);
     return shown;
   });
-  const kept = served.flatMap((each): KeptRoute[] => {
-    const refusal = refused.get(each.route);
+  const kept = attached.flatMap((each): KeptRoute[] => {
+    const refusal = each.isServed ? refused.get(each.route) : undefined;
     return refusal === undefined ? [] : [attachments.keep(each, refusal.published, ids)];
   });
   const { routes: ofHosts, filterSets } = readers.placements.serve(
@@ -253,7 +231,8 @@ export function translateGatewayApi(
     kept,
     published?.filterSets ?? [],
   );
-  const guarded = readers.guards.guard({ routes: ofHosts, listeners, ...sharing });
+  const hasRoom = guardRoom(full, published);
+  const guarded = readers.guards.guard({ routes: ofHosts, listeners, hasRoom, ...sharing });
   const named = new Map(Array.from(ids, ([listener, id]): [string, NamedCertificate[]] => {
     const { certificates, names } = listenerTls.get(listener)!;
     return [id, certificates.map(({ id }, i) => ({ id, names: new Set(names[i]) }))];
@@ -278,8 +257,98 @@ export function translateGatewayApi(
       sharedHosts: guarded.hosts,
     },
     ...{ demands, crowded, wanted, full },
-    isCrowded: refusing.size + full.namespaces.size > 0 || room.isFull,
+    unlimited: weighed === first ? null : first,
+    isCrowded: isRefusing || weighed !== first || full.namespaces.size > 0 || room.isFull,
   };
+}
+
+interface WeighedGateways extends ReadGateways, Weighing {
+  readonly listenerSets: readonly ListenerSetStatus[];
+  readonly attachments: RouteAttachments;
+  readonly attached: readonly RouteParents[];
+  readonly placed: PlacedListeners;
+  /** Those of attached routes that have a host. */
+  readonly demanding: readonly DemandingRoute[];
+  readonly found: readonly FoundCertificates[];
+  /** What listeners show, by namespace of their Gateways. */
+  readonly shown: ReadonlyMap<string, readonly Certificate[]>;
+  readonly overNamespace: ReadonlyMap<HttpRouteModel, RouteRefusal>;
+  /** Whether a namespace may have routes that are refused. */
+  readonly isRefusing: boolean;
+}
+
+/**
+ * Everything up to what is refused.
+ *
+ * @param unlimited What it is without limits: what all come to was found there.
+ */
+function weigh(
+  objects: GatewayObjects,
+  context: GatewayContext,
+  readers: GatewayReaders,
+  limits: ClusterLimits,
+  unlimited: Weighing | null = null,
+): WeighedGateways {
+  const { secrets, published, listenRange, sharing } = context;
+  const grants = new ReferenceGrants(objects.grants);
+  const { classes, gateways: read } = readGateways(objects, context, readers, limits);
+  const routes = readers.routes(objects.routes);
+  const gateways = shareListeners(read, { ...sharing, published: published?.listeners ?? [] });
+  const admission = new HostAdmission(sharing.ownership, sharing.ingresses);
+  const policies = new BackendTlsPolicies(objects.backendTlsPolicies);
+  const listenerSets = listenerSetStatuses(objects.listenerSets, gateways);
+  const attachments = new RouteAttachments(
+    gateways,
+    admission,
+    listenerSets,
+    grants,
+    policies,
+    context,
+  );
+  const attached = routes.flatMap((route) => attachments.attach(route) ?? []);
+  const placed = placeListeners(
+    gateways,
+    (listener, gateway) =>
+      gateway.isServed && acceptedCondition(listener, gateway).status === "True",
+    published?.listeners ?? [],
+    listenRange,
+  );
+  const demanding = demandingRoutes(attached.filter(({ isServed }) => isServed), placed.ids);
+  const demands = readers.demands.totals(demanding);
+  const crowded = crowdedNamespaces(demands, context);
+  const refusing = crowded.union(cutNamespaces(demanding));
+  const overNamespace = refusedRoutes(demanding, refusing, context, readers.demands);
+  const found = gateways.flatMap((gateway) => {
+    const from = referrerOf(gateway);
+    return gateway.listeners.map((listener): FoundCertificates => ({
+      ...{ namespace: gateway.identity.ref.namespace, listener },
+      found: listenerCertificates(listener, from, grants, secrets),
+    }));
+  });
+  const shown = certificatesByNamespace(found);
+  const { wanted, full } = unlimited ?? weighAll(context, demands, {
+    ...{ routes: demanding, refused: overNamespace, published, certificates: shown },
+    ...{ demands: readers.demands, bounds: context.bounds },
+    besides: besideRoutes(placed, found, sharing),
+  });
+  return {
+    ...{ classes, gateways, listenerSets, attachments, attached, placed, demanding },
+    ...{ found, shown, demands, crowded, overNamespace, wanted, full },
+    isRefusing: refusing.size > 0,
+  };
+}
+
+/** Exactly where it matters. */
+function weighAll(
+  { room }: GatewayContext,
+  demands: ReadonlyMap<string, TotalDemand>,
+  asked: GatewayDemand,
+): Pick<Weighing, "wanted" | "full"> {
+  const most = mostParts(demands, asked);
+  const full = room.fullFor(most);
+  if (full.namespaces.size === 0) return { wanted: most, full };
+  const wanted = gatewayParts(asked);
+  return { wanted, full: room.fullFor(wanted) };
 }
 
 /** On the listeners that are served. */
@@ -295,13 +364,6 @@ function demandingRoutes(
       [...listeners].flatMap((listener) => places.get(listener) ?? []),
     ])),
   }));
-}
-
-interface FoundCertificates {
-  /** Of the Gateway. */
-  readonly namespace: string;
-  readonly listener: ListenerModel;
-  readonly found: ListenerCertificates;
 }
 
 function certificatesByNamespace(

@@ -28,6 +28,7 @@ import {
   type GatewayTranslation,
   readGateways,
   translateGatewayApi,
+  type Weighing,
 } from "./gateway_translation.ts";
 import type { ClusterFull, GatewayRoom } from "../bounds/cluster_bound.ts";
 import { isSameBounds, type NamespaceBounds } from "../bounds/namespace_bounds.ts";
@@ -317,16 +318,24 @@ export class GatewayTranslator {
    * of the namespaces that ask for too much, and what was published of Gateways.
    */
   #isWithinBoundsAs(last: Inputs, inputs: Inputs): boolean {
-    const { demands, crowded, wanted, full, isCrowded } = this.#last.last!.result;
-    if (isCrowded) {
-      const isSame = last.ofGateways === inputs.ofGateways &&
-        isSameBounds(last.bounds, inputs.bounds) &&
-        isAlike(takenBy(crowded, last.taken), takenBy(crowded, inputs.taken));
-      if (!isSame) return false;
-    }
-    return isSameNames(crowdedNamespaces(demands, inputs), crowded) &&
-      (last.room === inputs.room || isSameFull(inputs.room.fullFor(wanted), full));
+    const { result } = this.#last.last!;
+    const isSame = !result.isCrowded ||
+      (last.ofGateways === inputs.ofGateways && isSameBounds(last.bounds, inputs.bounds));
+    return isSame &&
+      [result.unlimited, result].every((each) =>
+        each === null || isSameWeighing(each, last, inputs)
+      );
   }
+}
+
+function isSameWeighing(
+  { demands, crowded, wanted, full }: Weighing,
+  last: Inputs,
+  inputs: Inputs,
+): boolean {
+  return isSameNames(crowdedNamespaces(demands, inputs), crowded) &&
+    isAlike(takenBy(crowded, last.taken), takenBy(crowded, inputs.taken)) &&
+    (last.room === inputs.room || isSameFull(inputs.room.fullFor(wanted), full));
 }
 
 function takenBy(

@@ -3,6 +3,7 @@
  * is known of Services. Out: for each route the listeners and hosts that it attaches to, its backends as they
  * may be reached, and its conditions; for each listener the number of its routes.
  */
+import { unsharedId } from "../../../shared/snapshot/listener_id.ts";
 import type { Action, Route } from "../../../shared/snapshot/types.ts";
 import { type Identity, keyOf } from "../../base/identity.ts";
 import { GATEWAY_API, GATEWAYS, HTTP_ROUTES, SERVICES } from "../../kube/types.ts";
@@ -29,7 +30,7 @@ import { HTTP_ROUTE, type ListenerModel } from "./objects/listener.ts";
 import type { ListenerSetStatus } from "./objects/listener_set.ts";
 import type { ParentRef } from "./objects/parent_ref.ts";
 import type { ReferenceGrants } from "./objects/reference_grant.ts";
-import { type AttachedRoute, broken, type KeptRoute } from "./served_routes.ts";
+import { type AttachedRoute, broken, httpsRedirectOn, type KeptRoute } from "./served_routes.ts";
 
 /** What is known of Services, and of the namespaces of routes. */
 export interface AttachmentContext {
@@ -151,11 +152,17 @@ export class RouteAttachments {
     published: readonly Route[],
     ids: ReadonlyMap<ListenerModel, string>,
   ): KeptRoute {
-    const routes = published.flatMap((route): Route[] => {
-      const open = new Set([...hosts.get(route.host) ?? []].map((listener) => ids.get(listener)));
-      const listeners = (route.listeners ?? []).filter((id) => open.has(id));
+    const routes = published.flatMap(({ httpsRedirect: _, ...route }): Route[] => {
+      const open = new Map(
+        [...hosts.get(route.host) ?? []].flatMap((listener) => ids.get(listener) ?? [])
+          .map((id) => [unsharedId(id), id]),
+      );
+      // Their Gateway may have moved to or from the shared address since.
+      const listeners = (route.listeners ?? []).flatMap((id) => open.get(unsharedId(id)) ?? []);
       const action = this.#permitted(route.action, identity);
-      return listeners.length === 0 ? [] : [{ ...route, listeners, action }];
+      return listeners.length === 0
+        ? []
+        : [{ ...route, listeners, action, ...httpsRedirectOn(listeners) }];
     });
     return { identity, routes };
   }

@@ -80,13 +80,21 @@ export function routesOverCluster(
   return refused;
 }
 
-/** Whether there is more of anything: less of one thing makes no room for another, which may be scarce. */
+/**
+ * Whether there is more of anything: less of one thing makes no room for another, which may be scarce. Guards are
+ * no part of a route, which has them or not as its Gateways move.
+ */
 function addsTo(had: MeasuredDemand, wanted: MeasuredDemand): boolean {
   return wanted.routes > had.routes || wanted.bytes > had.bytes ||
-    MEASURED.some((part) => wanted.parts[part] > had.parts[part]);
+    wanted.parts.hosts > had.parts.hosts || wanted.parts.upstreams > had.parts.upstreams ||
+    OF_ROUTES.some((part) => ofRoute(wanted, part) > ofRoute(had, part));
 }
 
-const MEASURED = ["routes", "hosts", "bytes", "listeners", "upstreams"] as const;
+const OF_ROUTES = ["routes", "bytes", "listeners"] as const;
+
+function ofRoute({ parts, guards }: MeasuredDemand, part: typeof OF_ROUTES[number]): number {
+  return parts[part] - guards[part];
+}
 
 /** @param crowded Of these, routes may be refused. */
 export function refusedRoutes(

@@ -10,6 +10,7 @@ import {
   backendsOf,
   FilterSetSizes,
   GatewayTally,
+  type GuardParts,
   type MeasuredFilterSet,
   type Prefixes,
 } from "../bounds/gateway_tally.ts";
@@ -30,7 +31,12 @@ export interface RouteDemand {
 export interface MeasuredDemand extends RouteDemand {
   /** Of several routes, what has a name counts as often as one has it. */
   readonly parts: Omit<Parts, "certificates">;
+  /** Of these, what guards of its hosts take. */
+  readonly guards: GuardParts;
 }
+
+/** Of a namespace. */
+export type TotalDemand = Omit<MeasuredDemand, "guards">;
 
 export interface DemandingRoute {
   readonly route: HttpRouteModel;
@@ -50,7 +56,8 @@ export class RouteDemands {
   of(each: DemandingRoute): MeasuredDemand {
     const tally = new GatewayTally();
     const { routes, bytes } = this.addTo(tally, each);
-    return { routes, bytes: bytes + tally.filterSets.bytes, parts: tally.parts };
+    const { parts, guards, filterSets } = tally;
+    return { routes, bytes: bytes + filterSets.bytes, parts, guards };
   }
 
   /** Without bytes of filters: those stand in the tally. */
@@ -91,8 +98,8 @@ export class RouteDemands {
   }
 
   /** By namespace. */
-  totals(routes: readonly DemandingRoute[]): ReadonlyMap<string, MeasuredDemand> {
-    const totals = new Map<string, MeasuredDemand>();
+  totals(routes: readonly DemandingRoute[]): ReadonlyMap<string, TotalDemand> {
+    const totals = new Map<string, TotalDemand>();
     for (const each of routes) {
       const { namespace } = each.route.identity.ref;
       const demand = this.of(each);
@@ -129,7 +136,7 @@ export function publishedDemand(
   return {
     routes: published.length,
     bytes: bytes + tally.filterSets.bytes,
-    parts: tally.parts,
+    ...{ parts: tally.parts, guards: tally.guards },
   };
 }
 

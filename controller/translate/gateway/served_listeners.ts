@@ -26,7 +26,7 @@ export interface PlacedListeners {
   readonly places: readonly PlacedListener[];
 }
 
-interface PlacedListener {
+export interface PlacedListener {
   readonly gateway: ConfiguredGateway;
   readonly listener: ListenerModel;
   readonly place: ListenerPlace;
@@ -71,9 +71,9 @@ export function serveListeners(
   { places }: PlacedListeners,
   certificatesOf: (listener: ListenerModel) => readonly Certificate[],
 ): readonly Listener[] {
-  return places.map(({ gateway, listener, place }) =>
-    listenerOf(place, listener, gateway, certificatesOf(listener))
-  ).sort((a, b) => compareText(a.id, b.id));
+  return places.map((placed) => listenerOf(placed, certificatesOf(placed.listener))).sort((a, b) =>
+    compareText(a.id, b.id)
+  );
 }
 
 type ListenerPlace = Pick<Listener, "id" | "socket">;
@@ -95,12 +95,12 @@ function placeOf(
     : { id: listenerId(key, name), socket: String(containerPort) };
 }
 
-function listenerOf(
-  { id, socket }: ListenerPlace,
-  { port, protocol, hostname, field }: ListenerModel,
-  { identity: { ref: { namespace, name: gateway } } }: ConfiguredGateway,
+export function listenerOf(
+  { place: { id, socket }, listener, gateway: { identity: { ref } } }: PlacedListener,
   certificates: readonly Certificate[],
 ): Listener {
+  const { port, protocol, hostname, field } = listener;
+  const { namespace, name: gateway } = ref;
   const isHttps = protocol === "HTTPS";
   return {
     ...{ id, port, socket, protocol: isHttps ? "HTTPS" : "HTTP" },

@@ -175,10 +175,7 @@ function placedRoutes(
               listeners: listeners.map(({ id }) => id).sort(compareText),
               ...{ host, match, action: actions[ruleIndex] },
               ...(filterSet === null ? {} : { filterSet: filterSet.id }),
-              // A certificate of an Ingress for the same host says nothing about Gateways.
-              ...(listeners.some(({ id }) => sharedSocketOf(id) !== null)
-                ? { httpsRedirect: false }
-                : {}),
+              ...httpsRedirectOn(listeners.map(({ id }) => id)),
               origin: {
                 ...{ kind: HTTP_ROUTES.kind, namespace, name },
                 field: `${rule.field}.matches[${matchIndex}]`,
@@ -189,6 +186,11 @@ function placedRoutes(
       )
     )
   );
+}
+
+/** A certificate of an Ingress for the same host says nothing about Gateways. @param listeners Ids. */
+export function httpsRedirectOn(listeners: readonly string[]): Pick<Route, "httpsRedirect"> {
+  return listeners.some((id) => sharedSocketOf(id) !== null) ? { httpsRedirect: false } : {};
 }
 
 export interface Variant<T> {

@@ -18,7 +18,7 @@ import type { ConfiguredGateway } from "./gateway_parameters.ts";
 import { acceptedCondition } from "./gateway_status.ts";
 import type { Conflict } from "./objects/gateway.ts";
 import type { ListenerModel } from "./objects/listener.ts";
-import { MAX_SHARED_LISTENERS, sharedSocket } from "./sharing/shared_ports.ts";
+import { crowdedOut, MAX_SHARED_LISTENERS, sharedSocket } from "./sharing/shared_ports.ts";
 
 /** Of routes that attach to each listener on a shared address. */
 export type RouteNamespaces = ReadonlyMap<ListenerModel, ReadonlySet<string>>;
@@ -97,7 +97,7 @@ export function withinBounds(
     const over = own.slice(Math.max(0, MAX_SHARED_LISTENERS - before));
     return over.length === 0
       ? gateway
-      : { ...gateway, crowdedOut: new Set(over.map(({ name }) => name)) };
+      : { ...gateway, crowdedOut: new Map(over.map(({ name }) => [name, crowdedOut(namespace)])) };
   });
 }
 

@@ -13,6 +13,16 @@ import type { PathStatus } from "./status.ts";
 /** All paths of a host. */
 export const WHOLE_HOST: PathMatch = { type: "Prefix", value: "/" };
 
+/** Of a reply behind the routes of a host, which keeps requests from what others have of broader hosts. */
+export function guardId(host: string): string {
+  return `${host} guard`;
+}
+
+/** Whether a route is the reply for a host that a namespace owns and has no route for; its origin names it. */
+export function isOwnerGuard({ id, host, origin }: Route): boolean {
+  return origin.kind === "Namespace" && id === guardId(host);
+}
+
 /** ingress-nginx compares decoded paths. */
 export function inProfile(match: PathMatch, profile: Profile): PathMatch {
   return profile === "nginx" ? { ...match, decoded: true } : match;

@@ -24,7 +24,7 @@ import type { ServedHosts } from "../../hosts/host_claimants.ts";
 import type { HostClaimant } from "../../hosts/host_owner.ts";
 import type { Ownership } from "../../hosts/ownership.ts";
 import { ANY_HOST } from "../../model/host.ts";
-import { WHOLE_HOST } from "../../model/route_place.ts";
+import { guardId, WHOLE_HOST } from "../../model/route_place.ts";
 import { broaderPatterns } from "../objects/hostname.ts";
 
 export interface GuardInputs {
@@ -36,6 +36,8 @@ export interface GuardInputs {
   readonly ownership: Ownership;
   /** Hosts that Ingresses serve. */
   readonly ingresses: ServedHosts;
+  /** Whether there is room for the guard of a host that its namespace has no route for. */
+  readonly hasRoom: (host: string, owner: string) => boolean;
 }
 
 export interface GuardedRoutes {
@@ -108,7 +110,7 @@ function isShared(listener: string): boolean {
 /** One for each host. */
 function merged(guards: readonly Guard[]): Route[] {
   return Array.from(Map.groupBy(guards, ({ host }) => host), ([host, own]): Route => ({
-    id: `${host} guard`,
+    id: guardId(host),
     listeners: [...new Set(own.flatMap(({ listeners }) => listeners))].sort(compareText),
     ...{ host, match: { path: WHOLE_HOST } },
     action: { kind: "reply", status: 404, reason: "no route of the host takes the request" },
@@ -191,10 +193,30 @@ function endGuards(lists: HostLists, shared: ReadonlyMap<string, Listener>): Gua
 function ownerGuards(
   lists: Readonly<Record<SharedSocket, HostLists>>,
   hasListeners: boolean,
-  { claimants, ownership, ingresses }: GuardInputs,
+  inputs: GuardInputs,
 ): Guard[] {
-  if (ownership.mode === "shared") return [];
+  return Array.from(guardedOwners(hasListeners, inputs)).flatMap(([host, owner]) =>
+    SHARED_SOCKETS.filter((socket) => !lists[socket].has(host) && inputs.hasRoom(host, owner))
+      .map((socket): Guard => ({
+        host,
+        // Not one of a Gateway, which may have none there; an Ingress of this very host comes first.
+        listeners: [ALL_SHARING[socket]],
+        origin: { kind: "Namespace", namespace: "", name: owner, field: "" },
+      }))
+  );
+}
+
+/**
+ * Hosts that are guarded wherever their owners have no routes for them, with the owners.
+ *
+ * @param hasListeners Whether there are listeners on shared addresses.
+ */
+export function guardedOwners(
+  hasListeners: boolean,
+  { claimants, ownership, ingresses }: Pick<GuardInputs, "claimants" | "ownership" | "ingresses">,
+): ReadonlyMap<string, string> {
   const owners = new Map<string, string>();
+  if (ownership.mode === "shared") return owners;
   if (hasListeners) {
     // The reply for an assigned name comes before all that is broader; that for a wildcard takes one label.
     for (const [host, { namespace }] of ownership.assigned) {
@@ -210,14 +232,7 @@ function ownerGuards(
       }
     }
   }
-  return Array.from(owners).flatMap(([host, owner]) =>
-    SHARED_SOCKETS.filter((socket) => !lists[socket].has(host)).map((socket): Guard => ({
-      host,
-      // Not one of a Gateway, which may have none there; an Ingress of this very host comes first.
-      listeners: [ALL_SHARING[socket]],
-      origin: { kind: "Namespace", namespace: "", name: owner, field: "" },
-    }))
-  );
+  return owners;
 }
 
 /** What a request gets that no route of the host takes; null where there is nothing. */
