@@ -68,6 +68,12 @@ export const CONTROLLER_METRICS = {
     help: "Size of the last published configuration, in bytes.",
     labels: { kind: "`ConfigMap` or `Secret`" },
   },
+  pingress_controller_published_timestamp_seconds: {
+    type: "gauge",
+    help:
+      "When this replica last published a configuration with another content, in seconds since the " +
+      "Unix epoch; missing until it has.",
+  },
   pingress_controller_objects: {
     type: "gauge",
     help: "Objects in the informers' stores.",

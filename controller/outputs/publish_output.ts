@@ -109,6 +109,10 @@ export class PublishOutput implements Output {
     for (const [kind, bytes] of Object.entries(this.#publication.bytes)) {
       metrics.set("pingress_controller_published_bytes", bytes, { kind });
     }
+    const { publishedAt } = this.#publication;
+    if (publishedAt !== null) {
+      metrics.set("pingress_controller_published_timestamp_seconds", publishedAt / 1000);
+    }
   }
 
   /** Takes all of it away; null, or why it failed. */

@@ -219,6 +219,10 @@ export const METRICS = {
       "Time since a controller last sent a message while the proxy was in sync; a few seconds in " +
       "normal operation. Only with `--controller`, from the first sync on.",
   },
+  pingress_files_applied_age_seconds: {
+    type: "gauge",
+    help: "Time since a configuration of the files was last applied. Only without `--controller`.",
+  },
   pingress_snapshot_loads_total: {
     type: "counter",
     help: "Configurations read, including the first; the active snapshot stays if one is rejected.",

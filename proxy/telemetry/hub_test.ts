@@ -272,6 +272,7 @@ Deno.test("the active snapshot, its loads and its certificates have metrics", as
   assert.match(text, /pingress_snapshot_resource_version\{kind="Ingress"\} 90071992547409931\n/);
   const series = parseExposition(text);
   assert.equal(series.get("pingress_snapshot_age_seconds"), 1.5);
+  assert.equal(series.get("pingress_files_applied_age_seconds"), 1.5);
   assert.equal(series.get('pingress_snapshot_info{epoch="file"}'), 1);
   assert.equal(series.get("pingress_snapshot_routes"), 2);
   assert.equal(series.get('pingress_snapshot_loads_total{result="applied"}'), 1);

@@ -149,11 +149,14 @@ function* streamMetrics({ stream }: Scraped, out: Exposition): Generator<string>
 }
 
 function* snapshotMetrics(
-  { inForce, certificates, about }: Scraped,
+  { inForce, certificates, stream, about }: Scraped,
   out: Exposition,
 ): Generator<string> {
   if (inForce === null) return;
   const { version, routes, upstreams } = inForce.snapshot;
+  if (stream === null) {
+    yield out.single("pingress_files_applied_age_seconds", Math.max(0, inForce.age) / 1000);
+  }
   yield out.single("pingress_snapshot_age_seconds", Math.max(0, inForce.age) / 1000) +
     out.metric("pingress_snapshot_info", [[{ epoch: version.epoch }, 1]]) +
     out.metric(

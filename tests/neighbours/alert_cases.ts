@@ -107,6 +107,15 @@ function otherProxy(values: string): AlertCase["series"] {
   );
 }
 
+/** When the controller has published a change, and how long ago a proxy has applied one. */
+function ofFiles(published: string, age: string): AlertCase["series"] {
+  return {
+    'pingress_controller_published_timestamp_seconds{namespace="pingress-system",pod="a"}':
+      published,
+    [`pingress_files_applied_age_seconds{${AT}}`]: age,
+  };
+}
+
 const problem = (reason: string) => ({
   [`pingress_config_problems{${AT},reason="${reason}"}`]: "1x60",
 });
@@ -270,6 +279,29 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
       "10m",
       TARGET,
     ],
+    [
+      "a proxy that follows its files lacks a change",
+      ofFiles("0x20 1200x40", "_ 0+60x60"),
+      "30m",
+      TARGET,
+    ],
+    [
+      "a proxy that follows its files lacks a change, and the controller was replaced since",
+      ofFiles("0x20 1200x3 stale", "_ 0+60x60"),
+      "40m",
+      TARGET,
+    ],
+    ["a proxy that follows its files has each change a minute later", {
+      ...ofFiles("0+60x60", "60x60"),
+    }, "50m"],
+    [
+      "a proxy that follows its files has the last change",
+      ofFiles("_x10 600x50", "_x11 0+60x50"),
+      "50m",
+    ],
+    ["a proxy that follows its files has no controller", {
+      [`pingress_files_applied_age_seconds{${AT}}`]: "0+60x60",
+    }, "50m"],
     ["a proxy is up to date", {
       [`pingress_stream_sync_age_seconds{${AT}}`]: "3x60",
       [`pingress_stream_connected{${AT}}`]: "1x60",

@@ -99,6 +99,25 @@ Deno.test("promtool accepts the rule files", async () => {
   assert.equal(found.reduce((sum, count) => sum + count, 0), rules.length);
 });
 
+/** Some at a time: promtool has a minute for each. */
+async function succeed(
+  rules: Readonly<Record<string, string>>,
+  cases: readonly AlertCase[],
+): Promise<void> {
+  const size = 20;
+  for (let from = 0; from < cases.length; from += size) {
+    const tests = stringify({
+      rule_files: Object.keys(rules),
+      evaluation_interval: "1m",
+      tests: cases.slice(from, from + size).map(unitTest),
+    });
+    const files = { ...rules, "tests.yaml": tests };
+    const said = await promtool("promtool test", ["test", "rules"], files, ["tests.yaml"]);
+    if (said === null) return;
+    assert.equal(said.code, 0, said.stdout + said.stderr);
+  }
+}
+
 /** As the rules of the installation see it, beside another one. */
 function besideOther({ series, fires, ...rest }: AlertCase): AlertCase {
   return {
@@ -120,25 +139,10 @@ Deno.test("of two installations, each with its rules, only the alerts of the bro
       rulesWithoutAnnotations(new Scope(namespace)),
     ]),
   );
-  const tests = stringify({
-    rule_files: Object.keys(rules),
-    evaluation_interval: "1m",
-    tests: ALERT_CASES.filter(({ fires }) => fires.length > 0).map(besideOther).map(unitTest),
-  });
-  const files = { ...rules, "tests.yaml": tests };
-  const said = await promtool("promtool test", ["test", "rules"], files, ["tests.yaml"]);
-  if (said === null) return;
-  assert.equal(said.code, 0, said.stdout + said.stderr);
+  const cases = ALERT_CASES.filter(({ fires }) => fires.length > 0).map(besideOther);
+  await succeed(rules, cases);
 });
 
 Deno.test("each alert fires for its series, and for no others", async () => {
-  const tests = stringify({
-    rule_files: ["rules.yaml"],
-    evaluation_interval: "1m",
-    tests: ALERT_CASES.map(unitTest),
-  });
-  const files = { "rules.yaml": rulesWithoutAnnotations(), "tests.yaml": tests };
-  const said = await promtool("promtool test", ["test", "rules"], files, ["tests.yaml"]);
-  if (said === null) return;
-  assert.equal(said.code, 0, said.stdout + said.stderr);
+  await succeed({ "rules.yaml": rulesWithoutAnnotations() }, ALERT_CASES);
 });

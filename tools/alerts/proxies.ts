@@ -49,6 +49,17 @@ function shedding(scope: Scope): string {
   ].join("\n");
 }
 
+/**
+ * For how much longer than its last change a proxy that follows its files lacks one, in seconds: below 0 where
+ * it has all. The controller that has published may have been replaced since.
+ */
+function lackOfFiles(scope: Scope): string {
+  const published = scope.series("pingress_controller_published_timestamp_seconds");
+  const newest = aggregate("max", `max_over_time(${published}[1d])`, ["namespace"]);
+  const age = scope.series("pingress_files_applied_age_seconds");
+  return `${newest} - on (namespace) group_right () (timestamp(${age}) - ${age})`;
+}
+
 /** The proxy that has the fewest is compared; one that runs without a configuration has none. */
 function routesDropped(scope: Scope): string {
   const routes = scope.series("pingress_snapshot_routes");
@@ -208,15 +219,17 @@ export const PROXY_ALERTS: AlertGroup = {
         [
           `${scope.series("pingress_stream_sync_age_seconds")} > ${threshold("staleSeconds")}`,
           `or ${scope.series("pingress_stream_connected")} == 0`,
+          `or ${lackOfFiles(scope)} > ${threshold("staleSeconds")}`,
         ].join("\n"),
       summary: `Proxy ${PROXY} is behind the controller`,
       description:
-        `Proxy ${PROXY} has no stream from a controller, or has not been up to date for ` +
-        "more than ${staleSeconds} s.",
+        `Proxy ${PROXY} has no stream from a controller, or lacks changes that are older than ` +
+        "${staleSeconds} s.",
       runbook: {
         meaning:
           "A proxy is not connected to the stream of a controller, or what it serves is not " +
-          "the newest configuration.",
+          "the newest configuration. One that follows its files (`--proxy-updates=files`) lacks a " +
+          "change that the controller has published.",
         impact:
           "Traffic is served with the last configuration. Changes of routes, certificates and " +
           "endpoints are late: without a stream they come by the mounted files, a minute later; if " +
@@ -226,6 +239,9 @@ export const PROXY_ALERTS: AlertGroup = {
           "The log of the proxy has `No stream from the controller` with a reason: " +
           "[troubleshooting](operations.md#proxy) has the action for each.",
           "If all proxies have this alert, see PingressNoLeader.",
+          "Without a stream, compare `pingress_files_applied_age_seconds` of the proxies with " +
+          "`time() - pingress_controller_published_timestamp_seconds`. The kubelet of a node writes changed " +
+          "files after up to 90 s: if all proxies of one node lack a change, see its kubelet.",
         ],
         remedy: [
           "Follow the action of the reason.",

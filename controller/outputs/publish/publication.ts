@@ -34,6 +34,7 @@ export class Publication {
   /** Of what was written: somebody may have put another in its place. */
   #writtenDigest: string | null = null;
   #writtenAt = -Infinity;
+  #publishedAt: number | null = null;
   #problems: readonly Problem[] = [];
   #isDenied = false;
   #bytes: Readonly<Record<"ConfigMap" | "Secret", number>> = { ConfigMap: 0, Secret: 0 };
@@ -55,6 +56,11 @@ export class Publication {
   /** Of what was published last, by kind. */
   get bytes(): Readonly<Record<"ConfigMap" | "Secret", number>> {
     return this.#bytes;
+  }
+
+  /** When another content was published, in ms since the epoch; null before. */
+  get publishedAt(): number | null {
+    return this.#publishedAt;
   }
 
   published(): PublishedState {
@@ -85,7 +91,13 @@ export class Publication {
     if (wait > 0 && before.digest !== null && this.#isEndpointsOnly(before, result.snapshot)) {
       return { kind: "again", after: wait };
     }
-    return this.#outcome(await publisher.sync(result.snapshot), result.snapshot);
+    const published = await publisher.sync(result.snapshot);
+    // What was put back, proxies may have had all along.
+    const known = [before.digest, this.#writtenDigest];
+    if (published.ok && published.written.length > 0 && !known.includes(published.digest)) {
+      this.#publishedAt = Date.now();
+    }
+    return this.#outcome(published, result.snapshot);
   }
 
   /** Takes it away; null, or why that failed. */

@@ -235,3 +235,22 @@ Deno.test("a write that a quota denies does not blame the permissions", async ()
   assert.deepEqual(one.publication.problems, []);
   assert.equal(one.publication.isDenied, false);
 });
+
+Deno.test("the time of publication is that of the last other content", async () => {
+  const one = scene();
+  assert.equal(one.publication.publishedAt, null);
+  const begun = Date.now();
+  await one.publication.run(result(snapshot()));
+  const first = one.publication.publishedAt;
+  assert.ok(first !== null && first >= begun);
+  const ok = { ok: true as const, removed: [], sizes: [], warnings: [], again: null };
+  // Labels of the objects, or what somebody else has put in their place.
+  one.answer({ ...ok, written: [INDEX], digest: "1" });
+  await one.publication.run(result(snapshot()));
+  one.publish(snapshot({ routes: [] }));
+  await one.publication.run(result(snapshot()));
+  // Nothing was to be written.
+  one.answer({ ...ok, written: [], digest: "2" });
+  await one.publication.run(result(snapshot()));
+  assert.equal(one.publication.publishedAt, first);
+});
