@@ -8,6 +8,7 @@ import { ERROR_KINDS } from "../shared/error_kinds.ts";
 import { DURATION_BOUNDS } from "../proxy/telemetry/block.ts";
 import { METRICS } from "../proxy/telemetry/catalogue.ts";
 import type { MetricSpec } from "../shared/metric_spec.ts";
+import { routeIdRows } from "./route_ids.ts";
 import { DEFAULT_SERIES, MAX_SERIES_LIMIT } from "../proxy/telemetry/series_options.ts";
 
 /** Where the pages stand, relative to the repository. */
@@ -64,10 +65,17 @@ export function metricsPage(): string {
     "from them the Services. What is beyond counts as `other`, and gets series when there is room.",
     '`pingress_metrics_entries` has the numbers; if it is not 0 for `state="other"`, raise the limit.',
     "",
+    "## Ids of routes",
+    "",
+    "The label `route`, the field `route` of the [access log](access-log.md) and the attribute",
+    "`pingress.route` of [spans](traces.md) have the same ids. `pingress_route_info` has the object of",
+    "each, and [`pingress explain --cluster URL`](explain.md#a-cluster) the route of a URL.",
+    "",
+    ...routeIdRows(),
+    "",
     "## Words in labels",
     "",
-    "A route's id is its host, path type and path: `app.example.com Prefix /api`. In place of a host,",
-    "and of an id, there are three words: `none` is for requests that matched no route or were",
+    "In place of a host, and of an [id of a route](#ids-of-routes), there are three words: `none` is for requests that matched no route or were",
     "rejected before the match, `default` for those of the default backend, `other` for what is beyond",
     "`--metrics-limit`, and for requests whose route, or attempts whose Service, was deleted while",
     "they were in progress. With `--metrics-by=route` the label `route` has the word, and `host` is",

@@ -27,7 +27,7 @@ export const ACCESS_LOG_FIELDS = {
   durationMs: "From the first byte of the request to the last byte of the response.",
   upstreamMs:
     "From the choice of the endpoint, including the connect, to the head of its response.",
-  route: "Id of the route; omitted if none matched.",
+  route: "[Id of the route](metrics.md#ids-of-routes); omitted if none matched.",
   upstream:
     "Namespace, Service and port; `+https` or the like if an annotation of the Ingress sets the " +
     "protocol.",
