@@ -39,9 +39,9 @@ export const ROUTE_IDS: readonly RouteIdForm[] = [
     example: "app.example.com guard",
     pattern: /^\S+ guard$/,
     meaning:
-      "No object has this route. Gateways and Ingresses share ports 80 and 443: it responds with 404 " +
-      "to what no route of a Gateway's listener takes, so that an Ingress for a wider host such as `*` " +
-      "does not.",
+      "No object has this route. On the ports that Gateways share with Ingresses, it responds with " +
+      "404 to requests for a host that none of its routes takes, so that routes of a broader host, " +
+      "which belong to another namespace or listener, do not take them.",
   },
 ];
 

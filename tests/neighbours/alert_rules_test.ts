@@ -104,7 +104,7 @@ async function succeed(
   rules: Readonly<Record<string, string>>,
   cases: readonly AlertCase[],
 ): Promise<void> {
-  const size = 20;
+  const size = 8;
   for (let from = 0; from < cases.length; from += size) {
     const tests = stringify({
       rule_files: Object.keys(rules),
