@@ -65,6 +65,12 @@ export const MARKS: readonly Mark[] = [
     ...{ must: 2, aim: 1, unit: "ratio" },
     figure: (results) => overPeer(results, "haproxy", tail),
   },
+  ...["websocket-1k", "sse-1k"].map((name): Mark => ({
+    case: name,
+    about: "p99 × nginx",
+    ...{ must: 1.5, aim: null, unit: "ratio" },
+    figure: (results) => overPeer(results, "nginx", ({ p99 }) => p99),
+  })),
 ];
 
 export function judge(mark: Mark, results: CaseResults | undefined): JudgedMark {

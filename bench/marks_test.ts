@@ -44,7 +44,7 @@ Deno.test("every target is for a case and peers that exist", () => {
   const peers = PEERS.map(({ name }) => name);
   for (const { case: name, about } of MARKS) {
     assert.ok(cases.includes(name), name);
-    const [, peer] = /^(?:CPU|p99\.9) × (\S+)$/.exec(about) ?? [];
+    const [, peer] = /^(?:CPU|p99|p99\.9) × (\S+)$/.exec(about) ?? [];
     if (peer !== undefined && !peer.startsWith("routes-")) assert.ok(peers.includes(peer), about);
   }
 });
@@ -93,4 +93,17 @@ Deno.test("failed requests, tails over the baseline, and memory have targets", (
   const held = results("idle-10k-plain", [peer("pingress", [round(1, { heldBytes: 7 * 1024 })])]);
   const memory = judge(markOf("idle-10k-plain", "memory of a connection"), held);
   assert.deepEqual([memory.figure?.median, memory.verdict], [7, "aim"]);
+});
+
+Deno.test("tails of WebSockets and events are compared round by round", () => {
+  for (const name of ["websocket-1k", "sse-1k"]) {
+    const verdict = (p99: number) => {
+      const peers = [
+        peer("pingress", [round(1, { p99 })]),
+        peer("nginx", [round(1, { p99: 100 })]),
+      ];
+      return judge(markOf(name, "p99 × nginx"), results(name, peers)).verdict;
+    };
+    assert.deepEqual([verdict(151), verdict(150)], ["missed", "must"], name);
+  }
 });
