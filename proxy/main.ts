@@ -11,4 +11,4 @@ let stop = (): void => Deno.exit(0);
 onStopSignals(() => stop());
 
 const { startProxy } = await import("./process/launcher.ts");
-stop = startProxy(Deno.args);
+stop = startProxy(Deno.args, Deno.env);

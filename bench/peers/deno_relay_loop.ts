@@ -37,6 +37,6 @@ async function listen([listen, dial]: readonly number[]): Promise<void> {
 if ("WorkerGlobalScope" in globalThis) {
   self.addEventListener("message", (event) => listen((event as MessageEvent<number[]>).data));
 } else {
-  limitIoEvents();
+  limitIoEvents(Deno.env);
   new Worker(import.meta.url, { type: "module" }).postMessage(Deno.args.map(Number));
 }

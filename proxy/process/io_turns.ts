@@ -1,6 +1,6 @@
 /**
- * How many sockets one turn of an event loop serves. In: nothing. Out: a limit for all threads that
- * are started from here on, where this one may set it.
+ * How many sockets one turn of an event loop serves. In: the environment. Out: a limit for all threads
+ * that are started from here on, where this one may set it.
  *
  * Deno's loops are tokio's. A task there is stopped after 128 reads and writes in a row (its
  * cooperative budget), and what it could not do is woken in reverse order when it goes on
@@ -18,12 +18,15 @@ const VARIABLE = "DENO_TOKIO_MAX_IO_EVENTS_PER_TICK";
 /** A read for each, and the write that it leads to: 128 in all. */
 const EVENTS = 64;
 
+/** The variables of this process; those that are set hold for threads that are started later. */
+export type Environment = Pick<Deno.Env, "get" | "set">;
+
 /**
  * Sets the limit, unless the environment has one. Returns null, or the flag of Deno without which this
  * thread may not.
  */
-export function limitIoEvents(): string | null {
+export function limitIoEvents(environment: Environment): string | null {
   if (!isGranted({ name: "env", variable: VARIABLE })) return `--allow-env=${VARIABLE}`;
-  if (Deno.env.get(VARIABLE) === undefined) Deno.env.set(VARIABLE, String(EVENTS));
+  if (environment.get(VARIABLE) === undefined) environment.set(VARIABLE, String(EVENTS));
   return null;
 }

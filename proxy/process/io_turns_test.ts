@@ -12,7 +12,7 @@ async function limited(flag: string | null, value: string | null) {
     await Deno.writeTextFile(
       script,
       `import { limitIoEvents } from ${JSON.stringify(MODULE)};
-       const missing = limitIoEvents();
+       const missing = limitIoEvents(Deno.env);
        const set = missing === null ? Deno.env.get("${VARIABLE}") : null;
        console.log(JSON.stringify({ missing, set }));`,
     );

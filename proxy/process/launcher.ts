@@ -18,7 +18,7 @@ import { parseProxyOptions } from "../cli/options.ts";
 import { exporterRights, nameServersOf, supervisorRights } from "../cli/permissions.ts";
 import type { TraceExport } from "../telemetry/traces/options.ts";
 import type { ExporterStart } from "./exporter_thread.ts";
-import { limitIoEvents } from "./io_turns.ts";
+import { type Environment, limitIoEvents } from "./io_turns.ts";
 import type { FromSupervisor, ToSupervisor } from "./supervisor_protocol.ts";
 
 export interface FirstThreadOptions {
@@ -40,6 +40,7 @@ const DEFAULTS: FirstThreadOptions = {
 /** What it answers begins an orderly end. */
 export function startProxy(
   args: readonly string[],
+  environment: Environment,
   { module, heartbeat, silence }: FirstThreadOptions = DEFAULTS,
 ): () => void {
   const parsed = parseProxyOptions(args);
@@ -70,7 +71,7 @@ export function startProxy(
     // It ends already.
     return () => {};
   }
-  const unset = limitIoEvents();
+  const unset = limitIoEvents(environment);
   if (unset !== null) {
     log.warn(`Many busy connections at a time will be served unevenly; add ${unset}`);
   }

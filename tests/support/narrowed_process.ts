@@ -26,7 +26,7 @@ const RELAY = `
     worker.postMessage(orders);
   };`;
 
-limitIoEvents();
+limitIoEvents(Deno.env);
 dropRights(["env"]);
 const rights = supervisorRights(options, nameServersOf());
 const supervisor = start(code, rights);

@@ -4,7 +4,7 @@
  */
 import { startProxy } from "../../proxy/process/launcher.ts";
 
-const stop = startProxy(Deno.args, {
+const stop = startProxy(Deno.args, Deno.env, {
   module: new URL("./stuck_supervisor.ts", import.meta.url),
   heartbeat: 100,
   silence: 3_000,
