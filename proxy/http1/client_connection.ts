@@ -172,8 +172,7 @@ export class Http1ClientConnection implements UpstreamExchange, Deadlined {
     // be another request.
     if (!chunked && (payload !== null || body.done || this.#upgrade !== "")) {
       this.#awaitHead();
-      const sent = () => buffers.out.give(out);
-      this.#output.writeThen(out.subarray(0, at), sent, this.#uploadFailed);
+      this.#output.writeLater(out, at, buffers.out, this.#uploadFailed);
     } else {
       this.#uploading = true;
       const first = payload ?? body.read();

@@ -12,7 +12,7 @@
 import { asciiBytes } from "../http/fields.ts";
 
 /** The interim response that asks whether anybody listens (RFC 9110 §15.2: clients ignore it). */
-export const PROBE: Uint8Array = asciiBytes("HTTP/1.1 102 Processing\r\n\r\n");
+export const PROBE: Uint8Array<ArrayBuffer> = asciiBytes("HTTP/1.1 102 Processing\r\n\r\n");
 
 /** When a client is probed, in ms after its FIN. */
 const PROBES = [0, 100, 800];

@@ -289,7 +289,7 @@ export class Http1Exchange implements Exchange {
     // HTTP/1.0 knows no interim responses to probe with: it is left to its response.
     if (!this.responded && this.request.version === 10) return;
     const verdict = this.#halfClosed.check(now, this.responded);
-    if (verdict === "probe") this.output.writeLater(PROBE);
+    if (verdict === "probe") this.output.writeLater(PROBE, PROBE.length, null);
     else if (verdict === "touch") this.output.touch();
     else if (verdict === "gone") this.#owner.fail(new ProxyError("client_gone"));
   }

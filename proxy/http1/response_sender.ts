@@ -48,7 +48,7 @@ export function sendResponse(
     at += (first as Uint8Array).length;
   }
   if (isSmall || (first === null && !chunked)) {
-    return output.writeLater(out.subarray(0, at), () => buffers.give(out));
+    return output.writeLater(out, at, buffers);
   }
   const withTrailers = request.acceptsTrailers || request.isGrpc;
   return writeBody(out, at, first, body, chunked, withTrailers, write).then(() =>
