@@ -9,7 +9,7 @@
 import { asProxyError, ProxyError } from "../errors.ts";
 import type { GrpcDeadlines } from "../grpc/deadline.ts";
 import { prepareResponse } from "../http/forwarded_headers.ts";
-import type { Exchange } from "../http/message.ts";
+import type { Exchange, ExchangeWaiter, HeadReceiver } from "../http/message.ts";
 import type { RetryState } from "./retry.ts";
 import { turnNow } from "../io/turn_clock.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
@@ -29,7 +29,15 @@ export interface AttemptContext {
   readonly tunnels: Tunnels;
 }
 
-export class Attempt {
+/** Hears once how an attempt went. */
+export interface AttemptOwner {
+  /** `failure` says how; null for well. */
+  ended(attempt: Attempt): void;
+  /** By a mistake of ours: in a callback nobody would learn of it, and the exchange would have no end. */
+  broke(attempt: Attempt, mistake: unknown): void;
+}
+
+export class Attempt implements HeadReceiver {
   readonly endpoint: HttpEndpoint;
   /** The request to the endpoint; null before it is sent. */
   call: HttpCall | null = null;
@@ -39,20 +47,20 @@ export class Attempt {
   replay: ReplayBody | null = null;
   /** It has failed by a response, in place of which the request is sent to another endpoint. */
   isDeclined = false;
+  readonly exchange: Exchange;
+  readonly upstream: HttpUpstream;
+  readonly policy: RoutePolicy;
+  /** Null where no response is a reason for another attempt. */
+  readonly retries: RetryState | null;
+  /** Who waits for the exchange, where this is its first attempt. */
+  waiter: ExchangeWaiter | null = null;
   readonly #context: AttemptContext;
-  readonly #exchange: Exchange;
-  readonly #upstream: HttpUpstream;
-  readonly #policy: RoutePolicy;
-  readonly #retries: RetryState | null;
   /** Of the final response's head; 0 before it. */
   #status = 0;
-  #ended: () => void = noOne;
-  #broke: (mistake: unknown) => void = noOne;
+  #owner: AttemptOwner | null = null;
 
   /**
    * From now on it counts among the requests of its endpoint, until it ends.
-   *
-   * @param retries null where no response is a reason for another attempt.
    */
   constructor(
     context: AttemptContext,
@@ -65,10 +73,10 @@ export class Attempt {
     const { record } = exchange;
     this.endpoint = endpoint;
     this.#context = context;
-    this.#exchange = exchange;
-    this.#upstream = upstream;
-    this.#policy = policy;
-    this.#retries = retries;
+    this.exchange = exchange;
+    this.upstream = upstream;
+    this.policy = policy;
+    this.retries = retries;
     record.endpoint = endpoint;
     record.tries++;
     record.triedAt = turnNow();
@@ -79,7 +87,7 @@ export class Attempt {
 
   /** What can be sent at once, for `run`; null where a connection is to be opened. */
   take(avoidsIdle: boolean): HttpCall | null {
-    return this.#context.requests.take(this.endpoint, this.#exchange, avoidsIdle);
+    return this.#context.requests.take(this.endpoint, this.exchange, avoidsIdle);
   }
 
   /**
@@ -92,65 +100,61 @@ export class Attempt {
     try {
       call = await this.#context.requests.open(
         endpoint,
-        this.#exchange,
-        this.#policy.timeouts.connectTimeout,
+        this.exchange,
+        this.policy.timeouts.connectTimeout,
       );
     } catch (thrown) {
       this.failure = asProxyError(thrown, "connect_failed");
       this.#countFailure(this.failure);
       endpoint.load.requests--;
-      this.#context.telemetry.attemptEnded(this.#exchange, 0, this.failure.code);
+      this.#context.telemetry.attemptEnded(this.exchange, 0, this.failure.code);
       return null;
     }
-    if (this.#upstream.has(endpoint)) return call;
+    if (this.upstream.has(endpoint)) return call;
     call.abort(new ProxyError("client_gone"));
-    this.#exchange.record.tries--;
+    this.exchange.record.tries--;
     endpoint.load.requests--;
     return null;
   }
 
   /**
-   * Sends the request by `call`, and responds with what comes. Calls `ended` once, when `failure`
-   * says how that went, or else `broke` with what a mistake of ours throws: in a callback nobody
-   * would learn of it, and the exchange would have no end.
+   * Sends the request by `call`, and responds with what comes.
    *
    * @param replay the body to send, where it is kept for another attempt; null sends the exchange's.
    */
   run(
     call: HttpCall,
     replay: ReplayBody | null,
-    ended: () => void,
-    broke: (mistake: unknown) => void,
+    owner: AttemptOwner,
   ): void {
-    const exchange = this.#exchange;
+    const { exchange } = this;
     const { request, payload, cancellation } = exchange;
     this.call = call;
     this.replay = replay;
-    this.#ended = ended;
-    this.#broke = broke;
+    this.#owner = owner;
     // While a connection was being made, the client may have gone, and the head with it; or its time
     // may have passed.
     if (exchange.isOver || cancellation.reason !== null) {
       return this.#fail(call, cancellation.reason ?? new ProxyError("client_gone"));
     }
     cancellation.register(call.abort);
-    const received = (error: unknown) => this.#received(call, error);
     exchange.record.sentAt = turnNow();
     try {
       const body = replay === null ? exchange.body : replay.reader();
-      call.send(request, exchange.added, request.authority, payload, body, this.#policy.timeouts);
+      call.send(request, exchange.added, request.authority, payload, body, this.policy.timeouts);
     } catch (thrown) {
-      return received(thrown);
+      return this.received(thrown);
     }
-    call.receiveThen(received);
+    call.receiveThen(this);
   }
 
   /** A head has come, or none will. */
-  #received(call: HttpCall, error: unknown): void {
+  received(error: unknown): void {
+    const call = this.call!;
     try {
       if (error !== null) return this.#fail(call, error);
       const { status } = call.response;
-      if (this.#retries !== null && this.#declines(status)) return this.#decline(call, status);
+      if (this.retries !== null && this.#declines(status)) return this.#decline(call, status);
       this.replay?.forget();
       if (status >= 200) this.#respond(call);
       else {
@@ -163,7 +167,7 @@ export class Attempt {
   }
 
   #declines(status: number): boolean {
-    return this.#retries!.declines(status, this.#exchange, this.#upstream, this);
+    return this.retries!.declines(status, this.exchange, this.upstream, this);
   }
 
   #decline(call: HttpCall, status: number): void {
@@ -179,7 +183,7 @@ export class Attempt {
     let responding: Promise<void> | void;
     try {
       this.#prepare(call);
-      responding = this.#exchange.respond(call.response, call.body);
+      responding = this.exchange.respond(call.response, call.body);
     } catch (thrown) {
       return this.#fail(call, thrown);
     }
@@ -192,15 +196,15 @@ export class Attempt {
 
   /** Passes an interim head on, and waits for the next one. */
   async #interim(call: HttpCall): Promise<void> {
-    const exchange = this.#exchange;
+    const { exchange } = this;
     await exchange.interim(call.response);
     if (exchange.responded) throw call.failure ?? new ProxyError("client_gone");
-    call.receiveThen((error) => this.#received(call, error));
+    call.receiveThen(this);
   }
 
   /** The rest of the life of a connection whose both sides have switched protocols. */
   async #tunnel(call: HttpCall): Promise<void> {
-    const exchange = this.#exchange;
+    const { exchange } = this;
     const { tunnels, telemetry: { metrics } } = this.#context;
     const isWebSocket = exchange.request.upgrade === "websocket";
     this.#prepare(call);
@@ -210,7 +214,7 @@ export class Attempt {
       client,
       call.duplex(),
       isWebSocket,
-      this.#policy.timeouts.tunnelIdleTimeout,
+      this.policy.timeouts.tunnelIdleTimeout,
     );
     metrics.tunnelClosed();
     // Where the client broke off, all that the tunnel may have seen is that the backend was closed.
@@ -224,14 +228,14 @@ export class Attempt {
   #prepare({ response }: HttpCall): void {
     this.#status = response.status;
     this.#answered(response.status);
-    prepareResponse(response, this.#exchange.request);
+    prepareResponse(response, this.exchange.request);
   }
 
   /** Counts the final head. */
   #answered(status: number): void {
-    const { record } = this.#exchange;
+    const { record } = this.exchange;
     const { health, telemetry: { metrics } } = this.#context;
-    const upstream = this.#upstream;
+    const { upstream } = this;
     health.answered(upstream, this.endpoint, status);
     record.answeredAt = turnNow();
     metrics.upstreamResponded(upstream.counters, status, record.answeredAt - record.sentAt);
@@ -240,20 +244,20 @@ export class Attempt {
   /** An attempt that the client broke off says nothing of its Service. */
   #countFailure({ side }: ProxyError): void {
     if (side !== "upstream") return;
-    this.#context.telemetry.metrics.upstreamFailed(this.#upstream.counters);
+    this.#context.telemetry.metrics.upstreamFailed(this.upstream.counters);
   }
 
   /** All of the response has been handed on. */
   #responded(call: HttpCall): void {
-    const exchange = this.#exchange;
+    const { exchange } = this;
     exchange.cancellation.unregister(call.abort);
-    const { upstreamKeepAlive } = this.#policy;
+    const { upstreamKeepAlive } = this.policy;
     this.#context.requests.release(this.endpoint, call, exchange.request, upstreamKeepAlive);
     this.#end(null);
   }
 
   #fail(call: HttpCall, thrown: unknown): void {
-    const exchange = this.#exchange;
+    const { exchange } = this;
     const error = call.failure ?? asProxyError(thrown, "internal");
     call.abort(error);
     // Whatever is still to come is for the next attempt.
@@ -272,16 +276,14 @@ export class Attempt {
     this.endpoint.load.requests--;
     const { telemetry } = this.#context;
     if (telemetry.isTracing) {
-      telemetry.attemptEnded(this.#exchange, this.#status, failure?.code ?? null);
+      telemetry.attemptEnded(this.exchange, this.#status, failure?.code ?? null);
     }
-    this.#ended();
+    this.#owner!.ended(this);
   }
 
   /** By a mistake of ours. */
   #lose(mistake: unknown): void {
     this.endpoint.load.requests--;
-    this.#broke(mistake);
+    this.#owner!.broke(this, mistake);
   }
 }
-
-function noOne(): void {}

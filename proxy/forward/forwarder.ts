@@ -8,7 +8,7 @@ import type { BodyCounts } from "./body_counts.ts";
 import type { Certificates } from "../certificates/store.ts";
 import type { Deadlines } from "../io/deadlines.ts";
 import { asProxyError, ProxyError } from "../errors.ts";
-import { Attempt, type AttemptContext } from "./attempt.ts";
+import { Attempt, type AttemptContext, type AttemptOwner } from "./attempt.ts";
 import { EndpointHealth } from "./endpoint_health.ts";
 import type { GrpcDeadlines } from "../grpc/deadline.ts";
 import { requestIdOf } from "../http/forwarded_headers.ts";
@@ -20,9 +20,12 @@ import { canGather, gather, type GatheredBody } from "./gathered_body.ts";
 import {
   type Body,
   type Exchange,
+  type ExchangeWaiter,
+  LATER,
   NO_BODY,
   type Reply,
   type ResponseHead,
+  type Serving,
 } from "../http/message.ts";
 import { HttpsRedirects, type HttpsRedirectsContext } from "./https_redirects.ts";
 import { type ErrorPage, localReply } from "./local_reply.ts";
@@ -75,7 +78,7 @@ export class Forwarder {
   }
 
   /** Serves one exchange to its end. Never rejects. */
-  readonly handle = (exchange: Exchange): Promise<void> | void => {
+  readonly handle = (exchange: Exchange): Serving => {
     const { request, client } = exchange;
     const isOverloaded = this.#context.isOverloaded();
     const { table, telemetry } = this.#context;
@@ -105,7 +108,7 @@ export class Forwarder {
   readonly route = (
     exchange: Exchange,
     isAllowed: (route: CompiledRoute) => boolean,
-  ): Promise<void> | void => {
+  ): Serving => {
     const { table } = this.#context;
     const { request, client } = exchange;
     const place = table.find(request.host, request.path, request, client.listener);
@@ -125,7 +128,7 @@ export class Forwarder {
     );
 
   /** Serves an exchange by the route that takes it. Never rejects. */
-  serveRoute(exchange: Exchange, route: CompiledRoute): Promise<void> | void {
+  serveRoute(exchange: Exchange, route: CompiledRoute): Serving {
     return this.#serveRoute(exchange, chosen(route));
   }
 
@@ -133,7 +136,7 @@ export class Forwarder {
   readonly refuse = (exchange: Exchange, error: ProxyError) => this.#localReply(exchange, error);
 
   /** Serves an exchange by a route that is no split. */
-  #serveRoute(exchange: Exchange, route: CompiledRoute): Promise<void> | void {
+  #serveRoute(exchange: Exchange, route: CompiledRoute): Serving {
     const { request } = exchange;
     const { action } = route;
     const filters = action.kind === "forward"
@@ -150,7 +153,9 @@ export class Forwarder {
   }
 
   /** Serves an exchange as its route says, once its filters have let it pass. */
-  #serve(exchange: Exchange, { action, policy }: CompiledRoute): Promise<void> {
+  #serve(exchange: FilteredExchange, route: CompiledRoute): Promise<void>;
+  #serve(exchange: Exchange, route: CompiledRoute): Serving;
+  #serve(exchange: Exchange, { action, policy }: CompiledRoute): Serving {
     if (action.kind === "reply") {
       return this.#localReply(exchange, new ProxyError(action.code, action.reason));
     }
@@ -164,9 +169,11 @@ export class Forwarder {
     if (policy.requestBuffer !== 0 && canGather(exchange)) {
       return this.#forwardGathered(exchange, action.upstream, policy);
     }
-    return exchange.request.isGrpc
-      ? this.#forwardGrpc(exchange, action.upstream, policy)
-      : this.#forward(exchange, action.upstream, policy);
+    if (exchange.request.isGrpc) return this.#forwardGrpc(exchange, action.upstream, policy);
+    const { waiter } = exchange;
+    if (waiter === undefined) return this.#forward(exchange, action.upstream, policy);
+    this.#forwardFor(waiter, exchange, action.upstream, policy);
+    return LATER;
   }
 
   /** Forwards once the body is there, or as much of it as the policy says. */
@@ -331,27 +338,47 @@ export class Forwarder {
     return forwarding.finally(() => grpcDeadlines.forget(exchange));
   }
 
-  /**
-   * Forwards by a connection that is there, as nearly every exchange can be, without a promise until
-   * its response has come; what is otherwise, or fails, `#forwardOn` takes over.
-   */
   #forward(exchange: Exchange, upstream: HttpUpstream, policy: RoutePolicy): Promise<void> {
+    return new Promise((served, broke) =>
+      this.#forwardFor({ served, broke }, exchange, upstream, policy)
+    );
+  }
+
+  /**
+   * Forwards by a connection that is there, as nearly every exchange can be, without a promise; what
+   * is otherwise, or fails, `#forwardOn` takes over.
+   */
+  #forwardFor(
+    waiter: ExchangeWaiter,
+    exchange: Exchange,
+    upstream: HttpUpstream,
+    policy: RoutePolicy,
+  ): void {
     exchange.record.upstream = upstream.id;
     upstream.requested();
     const endpoint = upstream.pick(null);
     const retries = policy.retry === null ? null : new RetryState(policy);
-    if (endpoint === null) return this.#forwardOn(exchange, upstream, policy, retries, null);
+    if (endpoint === null) {
+      return tell(waiter, this.#forwardOn(exchange, upstream, policy, retries, null));
+    }
     const attempt = new Attempt(this.#attempts, exchange, upstream, endpoint, policy, retries);
     const call = attempt.take(false);
-    if (call === null) return this.#forwardOn(exchange, upstream, policy, retries, attempt);
-    return new Promise((resolve, reject) => {
-      const ended = () => {
-        if (attempt.failure === null) resolve();
-        else this.#forwardOn(exchange, upstream, policy, retries, attempt).then(resolve, reject);
-      };
-      attempt.run(call, replayBody(exchange, endpoint, policy), ended, reject);
-    });
+    if (call === null) {
+      return tell(waiter, this.#forwardOn(exchange, upstream, policy, retries, attempt));
+    }
+    attempt.waiter = waiter;
+    attempt.run(call, replayBody(exchange, endpoint, policy), this.#firstAttempts);
   }
+
+  /** Hears of first attempts. */
+  readonly #firstAttempts: AttemptOwner = {
+    ended: (attempt) => {
+      const { exchange, upstream, policy, retries, waiter } = attempt;
+      if (attempt.failure === null) waiter!.served();
+      else tell(waiter!, this.#forwardOn(exchange, upstream, policy, retries, attempt));
+    },
+    broke: ({ waiter }, mistake) => waiter!.broke(mistake),
+  };
 
   /**
    * Goes on from an attempt that has failed, or needs a connection; from the very beginning where
@@ -378,7 +405,12 @@ export class Forwarder {
         const call = taken ?? await attempt.open();
         if (call !== null) {
           replay ??= replayBody(exchange, endpoint, policy);
-          await new Promise<void>((ended, broke) => attempt.run(call, replay, ended, broke));
+          await new Promise<void>((ended, broke) =>
+            attempt.run(call, replay, {
+              ended: () => ended(),
+              broke: (_, mistake) => broke(mistake),
+            })
+          );
           if (attempt.failure === null) return;
         }
       }
@@ -479,6 +511,11 @@ export class Forwarder {
       }),
     });
   }
+}
+
+/** Has a waiter hear of what a promise tells. */
+function tell(waiter: ExchangeWaiter, serving: Promise<void>): void {
+  serving.then(() => waiter.served(), (thrown) => waiter.broke(thrown));
 }
 
 /** Of an exchange that differs from its connection's in its body alone. */

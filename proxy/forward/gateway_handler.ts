@@ -8,7 +8,7 @@
  */
 import { ProxyError } from "../errors.ts";
 import { MAX_OWN_MARKS } from "../http/loop_mark.ts";
-import type { Exchange } from "../http/message.ts";
+import type { Exchange, Serving } from "../http/message.ts";
 import type { CompiledRoute } from "../route/route.ts";
 import type { SocketListeners } from "../router/socket_listeners.ts";
 import { BAD_PATH, NO_ROUTE } from "../router/table.ts";
@@ -25,7 +25,7 @@ export interface GatewayHandlerContext extends
 
 /** Ends an exchange. Neither rejects. */
 export interface ExchangeServer {
-  serveRoute(exchange: Exchange, route: CompiledRoute): Promise<void> | void;
+  serveRoute(exchange: Exchange, route: CompiledRoute): Serving;
   refuse(exchange: Exchange, error: ProxyError): Promise<void>;
 }
 
@@ -39,7 +39,7 @@ export class GatewayHandler {
   }
 
   /** Serves one exchange to its end. Never rejects. */
-  readonly handle = (exchange: Exchange): Promise<void> | void => {
+  readonly handle = (exchange: Exchange): Serving => {
     const { request, client, record } = exchange;
     const { host, path } = request;
     const { sockets, table, telemetry } = this.#context;

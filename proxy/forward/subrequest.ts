@@ -22,6 +22,7 @@ import {
   NO_BODY,
   RequestHead,
   type ResponseHead,
+  type Serving,
 } from "../http/message.ts";
 import { Timeout } from "../io/timeout.ts";
 import type { CompiledRoute, HttpUpstream } from "../route/route.ts";
@@ -34,7 +35,7 @@ export interface SubrequestTargets {
   /** Id of the route that has taken an exchange; null where it is not known. */
   routeOf(exchange: Exchange): string | null;
   /** Serves by the route that takes the exchange, if it is allowed to. */
-  route(exchange: Exchange, isAllowed: (route: CompiledRoute) => boolean): Promise<void> | void;
+  route(exchange: Exchange, isAllowed: (route: CompiledRoute) => boolean): Serving;
   /** Serves by an upstream, with the settings of routes that say nothing. */
   forward(exchange: Exchange, upstream: HttpUpstream): Promise<void>;
 }

@@ -349,6 +349,8 @@ export interface Exchange {
   readonly responded: boolean;
   /** True once there is nothing left to do: the client is gone, or has been answered. */
   readonly isOver: boolean;
+  /** Hears of its end where no promise tells it; missing where a promise has to. */
+  readonly waiter?: ExchangeWaiter;
   /**
    * A body longer than this (bytes) is refused from now on: its `read` rejects with `body_too_large`.
    * To be called once, before the body is read.
@@ -408,15 +410,34 @@ export interface UpstreamExchange {
   ): void;
   /**
    * Waits for the next head, interim (1xx) or final, 101 where the backend has switched to
-   * `request.upgrade`. Calls `done` once `response` holds it, at once where it has come, with null;
-   * or with a ProxyError, and then the exchange is over. `done` must not throw.
+   * `request.upgrade`. Tells `receiver` once `response` holds it, at once where it has come, with null;
+   * or with a ProxyError, and then the exchange is over.
    */
-  receiveThen(done: (error: unknown) => void): void;
+  receiveThen(receiver: HeadReceiver): void;
   /** The backend's end of a tunnel, after `receiveThen` has given a 101. */
   duplex(): Duplex;
   /** Ends it at once; what is under way fails with `error`. */
   readonly abort: (error: ProxyError) => void;
 }
 
+/** Waits for a response's head. An object in place of a function, which each request would have to make. */
+export interface HeadReceiver {
+  /** @param error null where the head has come. Must not throw. */
+  received(error: unknown): void;
+}
+
+/** Waits for an exchange to be served, without a promise. Told once; neither method throws. */
+export interface ExchangeWaiter {
+  served(): void;
+  /** Only a mistake of ours is thrown. */
+  broke(thrown: unknown): void;
+}
+
+/** The exchange is still being served, and its `waiter` is told when that is over. */
+export const LATER: unique symbol = Symbol("later");
+
+/** What tells of the end of an exchange; undefined where it is over. */
+export type Serving = Promise<void> | typeof LATER | void;
+
 /** What serves an exchange: `forwarder.ts`. Never rejects. */
-export type ExchangeHandler = (exchange: Exchange) => Promise<void> | void;
+export type ExchangeHandler = (exchange: Exchange) => Serving;

@@ -14,6 +14,7 @@ import type { Limits, Timeouts } from "../http/limits.ts";
 import {
   type Body,
   type Duplex,
+  type HeadReceiver,
   type RequestHead,
   ResponseHead,
   type RetryReason,
@@ -44,7 +45,7 @@ export class Http1ClientConnection implements UpstreamExchange, Deadlined {
   #hasResponded = false;
   /** Of the head under way; 0 before its first line. */
   #version: 0 | 10 | 11 = 0;
-  #received: ((error: unknown) => void) | null = null;
+  #receiver: HeadReceiver | null = null;
   /** The final head has come. */
   #headed = false;
   /** In ms, monotonic. */
@@ -190,13 +191,15 @@ export class Http1ClientConnection implements UpstreamExchange, Deadlined {
   /** As `receiveThen`, by a promise. */
   receive(): Promise<ResponseHead> {
     return new Promise((resolve, reject) =>
-      this.receiveThen((error) => error === null ? resolve(this.response) : reject(error))
+      this.receiveThen({
+        received: (error) => error === null ? resolve(this.response) : reject(error),
+      })
     );
   }
 
-  receiveThen(done: (error: unknown) => void): void {
+  receiveThen(receiver: HeadReceiver): void {
     this.#beginHead();
-    this.#received = done;
+    this.#receiver = receiver;
     this.#goOn();
   }
 
@@ -207,7 +210,7 @@ export class Http1ClientConnection implements UpstreamExchange, Deadlined {
     } catch (thrown) {
       error = thrown;
     }
-    this.#received!(error);
+    this.#receiver!.received(error);
   }
 
   readonly #filled = (): void => {

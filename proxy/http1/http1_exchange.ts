@@ -17,6 +17,8 @@ import {
   type Duplex,
   type Exchange,
   ExchangeRecord,
+  type ExchangeWaiter,
+  LATER,
   RequestHead,
   type ResponseHead,
   UNKNOWN_LENGTH,
@@ -55,7 +57,7 @@ export interface ExchangeOwner {
   readonly broke: (thrown: unknown) => void;
 }
 
-export class Http1Exchange implements Exchange {
+export class Http1Exchange implements Exchange, ExchangeWaiter {
   readonly client: Client;
   readonly request = new RequestHead();
   readonly record = new ExchangeRecord();
@@ -172,11 +174,21 @@ export class Http1Exchange implements Exchange {
   serve(): boolean {
     const serving = this.#owner.context.handler(this);
     if (serving === undefined) return true;
-    serving.then(this.#served, this.#owner.broke);
+    if (serving !== LATER) serving.then(() => this.served(), this.#owner.broke);
     return false;
   }
 
-  readonly #served = (): void => this.#owner.exchangeServed(this);
+  served(): void {
+    this.#owner.exchangeServed(this);
+  }
+
+  broke(thrown: unknown): void {
+    this.#owner.broke(thrown);
+  }
+
+  get waiter(): ExchangeWaiter {
+    return this;
+  }
 
   /** No head can be made of what has come: what responds to it gets a plain GET, or HEAD. */
   beginRefusal(): void {

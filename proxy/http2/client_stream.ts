@@ -12,6 +12,7 @@ import type { Timeouts } from "../http/limits.ts";
 import {
   type Body,
   type Duplex,
+  type HeadReceiver,
   type RequestHead,
   ResponseHead,
   type RetryReason,
@@ -196,8 +197,8 @@ export class ClientStream extends Stream implements UpstreamExchange {
     return this.#waiting.promise;
   }
 
-  receiveThen(done: (error: unknown) => void): void {
-    this.receive().then(() => done(null), done);
+  receiveThen(receiver: HeadReceiver): void {
+    this.receive().then(() => receiver.received(null), (error) => receiver.received(error));
   }
 
   duplex(): Duplex {

@@ -16,6 +16,7 @@ import {
   type Duplex,
   type Exchange,
   ExchangeRecord,
+  LATER,
   RequestHead,
   ResponseHead,
   UNKNOWN_LENGTH,
@@ -202,7 +203,7 @@ export class ServerStream extends Stream implements Exchange {
     this.#awaitsContinue = request.expectsContinue && body.received === 0 && !body.isWhole;
     const serving = this.#owner.context.handler(this);
     if (serving === undefined) this.#ended();
-    else serving.then(this.#ended, this.#broke);
+    else if (serving !== LATER) serving.then(this.#ended, this.#broke);
   }
 
   /** RFC 9113 §8.1.1. */
