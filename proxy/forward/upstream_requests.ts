@@ -122,13 +122,15 @@ export class UpstreamRequests {
     if (call.protocol === "h2") return call.release();
     if (!call.finish()) return;
     if (!keeps) return call.close();
-    const give = () => endpoint.pool.give(call, this.#context.deadlines.now);
-    if (!hasNoBody(request, call.response)) give();
-    else {
-      setTimeout(() => {
-        if (!call.isClosed) give();
-      }, DOUBT);
-    }
+    if (hasNoBody(request, call.response)) this.#giveLater(endpoint, call);
+    else endpoint.pool.give(call, this.#context.deadlines.now);
+  }
+
+  /** Apart from `release`, which would make a scope for the function of each request. */
+  #giveLater(endpoint: HttpEndpoint, call: Http1ClientConnection): void {
+    setTimeout(() => {
+      if (!call.isClosed) endpoint.pool.give(call, this.#context.deadlines.now);
+    }, DOUBT);
   }
 
   /** A stream of a shared connection; null where the endpoint has turned out to speak HTTP/1.1. */

@@ -242,7 +242,13 @@ export class Http1Exchange implements Exchange, ExchangeWaiter {
     const { failure } = this.#owner;
     if (failure !== null) return Promise.reject(failure);
     this.record.status = head.status;
-    return this.output.after(() => this.#respond(head, body));
+    const { pending } = this.output;
+    // As `after` has it, but that mostly nothing is pending, and no function is needed.
+    return pending === null ? this.#respond(head, body) : this.#respondAfter(pending, head, body);
+  }
+
+  #respondAfter(pending: Promise<void>, head: ResponseHead, body: Body): Promise<void> {
+    return pending.then(() => this.#respond(head, body));
   }
 
   #respond(head: ResponseHead, body: Body): Promise<void> | void {

@@ -123,9 +123,7 @@ export class Output {
     this.writing = true;
     this.sent += length;
     this.deadline = this.#deadlines.in(this.timeout);
-    // A view by its constructor: `subarray` asks for the species first.
-    const view = new Uint8Array(buffer.buffer, buffer.byteOffset, length);
-    this.pending = this.#laterPending = this.#transport.write(view)
+    this.pending = this.#laterPending = this.#transport.write(buffer.subarray(0, length))
       .then(this.#laterTaken, this.#laterBroke);
   }
 
