@@ -4,7 +4,8 @@
  * none; what the endpoint did, for its health.
  *
  * The first attempt and all others run here. Nothing in it waits by a promise where it need not: with
- * a connection at hand, and a response that has come whole, a request makes one promise, its caller's.
+ * a connection at hand, and a response that has come whole, a request makes none, and no function. Who
+ * waits for the head and for the end is an object that is told.
  */
 import { asProxyError, ProxyError } from "../errors.ts";
 import type { GrpcDeadlines } from "../grpc/deadline.ts";
