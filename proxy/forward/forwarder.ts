@@ -2,7 +2,6 @@
  * The life of a request: match → filters → pick → attempt → respond. In: an exchange of any version.
  * Out: its response. The only place that joins router, filters and upstreams.
  */
-import { formatAddress } from "../../shared/net/address.ts";
 import type { Logger } from "../../shared/log.ts";
 import type { BodyCounts } from "./body_counts.ts";
 import type { Certificates } from "../certificates/store.ts";
@@ -10,8 +9,8 @@ import type { Deadlines } from "../io/deadlines.ts";
 import { asProxyError, ProxyError } from "../errors.ts";
 import { Attempt, type AttemptContext, type AttemptOwner } from "./attempt.ts";
 import { EndpointHealth } from "./endpoint_health.ts";
+import { reportFailure } from "./failure_report.ts";
 import type { GrpcDeadlines } from "../grpc/deadline.ts";
-import { requestIdOf } from "../http/forwarded_headers.ts";
 import type { Limits } from "../http/limits.ts";
 import { MAX_OWN_MARKS } from "../http/loop_mark.ts";
 import { FilterChain } from "../filters/filter_chain.ts";
@@ -26,10 +25,11 @@ import {
   type Reply,
   type ResponseHead,
   type Serving,
+  tell,
 } from "../http/message.ts";
 import { HttpsRedirects, type HttpsRedirectsContext } from "./https_redirects.ts";
 import { type ErrorPage, localReply } from "./local_reply.ts";
-import { observe, type PreparationContext, prepare } from "./preparation.ts";
+import { exceeds, observe, type PreparationContext, prepare } from "./preparation.ts";
 import { isBlameless, isUnreachable, replayBody, RetryState } from "./retry.ts";
 import { BAD_PATH, type RouteTable } from "../router/table.ts";
 import type { Tunnels } from "./tunnel.ts";
@@ -416,7 +416,7 @@ export class Forwarder {
       }
       const { call, failure } = attempt;
       if (failure === null) continue;
-      if (exchange.responded) return this.#report(exchange, failure);
+      if (exchange.responded) return reportFailure(exchange, failure, this.#context.log);
       if (!attempt.isDeclined && (call === null || !isBlameless(call))) {
         this.#health.failed(upstream, endpoint, failure);
       }
@@ -478,7 +478,7 @@ export class Forwarder {
 
   /** Sends the local reply to an error, unless the client has gone. */
   async #localReply(exchange: Exchange, error: ProxyError): Promise<void> {
-    this.#report(exchange, error);
+    reportFailure(exchange, error, this.#context.log);
     if (exchange.responded || error.status === 0) return;
     const reply = localReply(error.code, exchange, error.challenge, this.#context.errorPage);
     await this.#respond(exchange, reply.head, reply.body);
@@ -492,39 +492,7 @@ export class Forwarder {
       // The client went away before its response: its connection is closed and has said so.
     }
   }
-
-  #report(exchange: Exchange, error: ProxyError): void {
-    exchange.record.error = error.code;
-    // Either may come a thousand times a second; metrics count them, and the change is logged.
-    if (error.code === "no_route" || error.code === "overloaded") return;
-    const level = error.side === "downstream" ? "debug" : "warn";
-    const { upstream, endpoint } = exchange.record;
-    this.#context.log[level]("Request failed", {
-      code: error.code,
-      detail: error.message,
-      host: exchange.request.host,
-      path: exchange.record.requestedPath ?? exchange.request.path,
-      requestId: requestIdOf(exchange),
-      ...(endpoint === null ? {} : {
-        upstream,
-        endpoint: formatAddress({ hostname: endpoint.address, port: endpoint.port }),
-      }),
-    });
-  }
-}
-
-/** Has a waiter hear of what a promise tells. */
-function tell(waiter: ExchangeWaiter, serving: Promise<void>): void {
-  serving.then(() => waiter.served(), (thrown) => waiter.broke(thrown));
 }
 
 /** Of an exchange that differs from its connection's in its body alone. */
 const NOTHING = new FilterChain([], []);
-
-/** Whether the body is known to be too large; if not, what comes of it is held to the limit (bytes). */
-function exceeds(exchange: Exchange, limit: number): boolean {
-  const { request, payload } = exchange;
-  if (Math.max(request.bodyLength, payload?.length ?? 0) > limit) return true;
-  exchange.limitBody(limit);
-  return false;
-}

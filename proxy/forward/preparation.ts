@@ -36,3 +36,11 @@ export function observe(
   if (!accessLog) exchange.record.isLogged = false;
   if (tracing !== null) telemetry.routeTraced(exchange, tracing);
 }
+
+/** Whether the body is known to be too large; if not, what comes of it is held to the limit (bytes). */
+export function exceeds(exchange: Exchange, limit: number): boolean {
+  const { request, payload } = exchange;
+  if (Math.max(request.bodyLength, payload?.length ?? 0) > limit) return true;
+  exchange.limitBody(limit);
+  return false;
+}

@@ -433,6 +433,11 @@ export interface ExchangeWaiter {
   broke(thrown: unknown): void;
 }
 
+/** Has a waiter hear of what a promise tells. */
+export function tell(waiter: ExchangeWaiter, serving: Promise<void>): void {
+  serving.then(() => waiter.served(), (thrown) => waiter.broke(thrown));
+}
+
 /** The exchange is still being served, and its `waiter` is told when that is over. */
 export const LATER: unique symbol = Symbol("later");
 
