@@ -157,7 +157,7 @@ const CASES: readonly (readonly [name: string, yaml: string, lines: readonly str
       gateway(HTTP),
       `${API}\nkind: ListenerSet\nmetadata: { name: more }\nspec: { parentRef: { name: web } }\n---\n`,
     ].join(""),
-    ["a.yaml:8  ListenerSet/default/more  -  NotAllowed"],
+    ["a.yaml:11  ListenerSet/default/more  spec.listeners  NotAllowed"],
   ],
   [
     "an older version of the API is read as the newest",

@@ -81,7 +81,7 @@ clusterTest(
         severity: "error",
       },
     ]);
-    assert.match(rows[0].message, new RegExp(`: Secret ${app}/missing does not exist$`));
+    assert.match(rows[0].message, new RegExp(`^Secret ${app}/missing does not exist$`));
     const metric = (reason: string) =>
       controller.metric(`pingress_config_problems{reason="${reason}"}`);
     assert.equal(await metric("BackendNotFound"), 1);

@@ -206,7 +206,7 @@ clusterTest(
       "tls.example.com/x": "tls",
       "elsewhere.test": "404",
     });
-    const owned = `host shop.example.com belongs to namespace ${app}`;
+    const owned = `spec.hostnames: host shop.example.com belongs to namespace ${app}`;
     await shared.accepts("foreign", "False/HostnameNotOwned", owned, foreign);
     await shared.accepts("wide", "True/Accepted", "", foreign);
     // Younger than the route of the other namespace: what was recorded decides, also after a restart.

@@ -108,7 +108,11 @@ clusterTest(
         return shown(conditions, "Accepted") === accepted &&
           conditions?.find(({ type }) => type === "Accepted")?.message.startsWith(message) === true;
       }, 60_000);
-    await says("foreign", "False/HostnameNotOwned@1", `host ${HOST} belongs to namespace ${other}`);
+    await says(
+      "foreign",
+      "False/HostnameNotOwned@1",
+      `spec.hostnames: host ${HOST} belongs to namespace ${other}`,
+    );
     await says(
       "waiting",
       "True/Accepted@1",

@@ -111,11 +111,14 @@ function problemOf(
     text: `GatewayClass ${ofClass} is not accepted`,
     remedy: `Correct GatewayClass ${ofClass}, whose problem says why`,
   };
+  const at = ofClass === undefined ? fieldIn(text) ?? field : "spec.gatewayClassName";
+  // It stands beside the message already.
+  const fault = text.startsWith(`${at}: `) ? text.slice(at.length + 2) : text;
   return {
     object,
-    field: ofClass === undefined ? fieldIn(text) ?? field : "spec.gatewayClassName",
+    field: at,
     reason,
-    message: / is \S+ \S+$/.test(text) ? text + (FAULTS[reason] ?? "") : text,
+    message: / is \S+ \S+$/.test(fault) ? fault + (FAULTS[reason] ?? "") : fault,
     remedy: remedy ?? REMEDIES[reason] ?? "Correct this field",
     severity: "error",
     absent: absent ?? null,
@@ -151,13 +154,17 @@ const REMEDIES: Readonly<Record<string, string>> = {
 const DROPPED = /^Dropped Rule: /;
 
 /** How the sentence of a message begins that says what to do. */
-const IMPERATIVE = /^(?:Add|Change|Create|Delete|Remove|Rename|Split|Start|Use|Write) /;
+export const IMPERATIVE =
+  /^(?:Add|Change|Correct|Create|Delete|Give|Remove|Rename|Split|Start|Use|Write) /;
+
+/** Between sentences, of which some begin with a field. */
+export const SENTENCES = /(?<=\.) (?=[A-Z]|spec\.)/;
 
 /** A condition's message as what is wrong and what to do, both without a full stop. */
 function splitMessage(
   message: string,
 ): { readonly text: string; readonly remedy: string | null } {
-  const sentences = message.replace(DROPPED, "").split(/(?<=\.) (?=[A-Z])/);
+  const sentences = message.replace(DROPPED, "").split(SENTENCES);
   const at = sentences.findIndex((sentence) => IMPERATIVE.test(sentence));
   const text = at === -1 ? sentences : sentences.toSpliced(at, 1);
   return {

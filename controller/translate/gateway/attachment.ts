@@ -45,6 +45,7 @@ export function attach(
   namespaces: NamespaceLabels,
 ): Attachment {
   const { label } = gateway.identity;
+  const at = `spec.parentRefs[${parent.index}]`;
   const named = gateway.listeners.filter(({ name, port }) =>
     (parent.sectionName === null || parent.sectionName === name) &&
     (parent.port === null || parent.port === port)
@@ -52,14 +53,14 @@ export function attach(
   if (named.length === 0) {
     return notAccepted(
       "NoMatchingParent",
-      `${label} has no listener${showSection(parent)}. Write the name and port of one.`,
+      `${at}: ${label} has no listener${showSection(parent)}. Write the name and port of one.`,
     );
   }
   const open = named.filter((listener) => allows(listener, gateway, route, namespaces));
   if (open.length === 0) {
     return notAccepted(
       "NotAllowedByListeners",
-      `${label} has no listener that allows routes of kind ${route.kind.kind} in namespace ` +
+      `${at}: ${label} has no listener that allows routes of kind ${route.kind.kind} in namespace ` +
         `${route.namespace}. Change allowedRoutes of the listener.`,
     );
   }
@@ -67,8 +68,7 @@ export function attach(
     .filter(({ hostnames }) => hostnames.length > 0);
   return listeners.length > 0 ? { ok: true, listeners } : notAccepted(
     "NoMatchingListenerHostname",
-    `no hostname of the route is one of a listener of ${label}. Change hostnames of the route, or ` +
-      "hostname of the listener.",
+    `spec.hostnames: none is one of a listener of ${label}. Change them, or hostname of the listener.`,
   );
 }
 

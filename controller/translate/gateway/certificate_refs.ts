@@ -40,7 +40,7 @@ export function listenerCertificates(
   const names: (readonly string[])[] = [];
   for (const [i, reference] of certificates.entries()) {
     const at = `${field}.tls.certificateRefs[${i}]`;
-    if (reference === null) return invalid(`${at} cannot be read.`);
+    if (reference === null) return invalid(`${at} cannot be read. Write the name of a Secret.`);
     const target = showReference(reference);
     if (reference.group !== "" || reference.kind !== "Secret") {
       return invalid(`${at} is ${target}. Write a Secret.`);
@@ -56,9 +56,16 @@ export function listenerCertificates(
     const found = secrets.find(namespace, name);
     if (found === null) {
       const absent = { kind: "Secret", namespace, name };
-      return invalid(`${at}: ${formatObject(absent)} does not exist.`, absent);
+      return invalid(
+        `${at}: ${
+          formatObject(absent)
+        } does not exist. Create the Secret, or write the name of another one.`,
+        absent,
+      );
     }
-    if (typeof found === "string") return invalid(`${at}: ${found}.`);
+    if (typeof found === "string") {
+      return invalid(`${at}: ${found}. Correct the Secret, or write the name of another one.`);
+    }
     shown.push(found);
     names.push(secrets.namesOf(namespace, name));
   }

@@ -128,7 +128,7 @@ export function acceptedCondition(listener: ListenerModel, gateway: ConfiguredGa
 
 function withPort(
   condition: Condition,
-  { port }: ListenerModel,
+  { port, field }: ListenerModel,
   { identity: { key }, isServed, address }: ConfiguredGateway,
   containerPorts: ContainerPorts,
 ): Condition {
@@ -136,8 +136,8 @@ function withPort(
   return !needsPort || containerPorts.has(portKey(key, port)) ? condition : falseCondition(
     "Accepted",
     "PortUnavailable",
-    "no port of --listen-range is free. Remove listeners or Gateways, or start the controller with a " +
-      "larger range.",
+    `${field}: no port of --listen-range is free. Remove listeners or Gateways, or start the ` +
+      "controller with a larger range.",
   );
 }
 

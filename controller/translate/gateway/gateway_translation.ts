@@ -36,6 +36,7 @@ import { CertificateRoom } from "./certificate_bounds.ts";
 import { besideRoutes, type FoundCertificates, guardRoom } from "./beside_routes.ts";
 import { type ClusterLimits, clusterLimits, NO_LIMITS, withinLimits } from "./cluster_limits.ts";
 import { type GatewayDemand, gatewayParts, mostParts } from "./gateway_parts.ts";
+import { atField } from "./objects/condition.ts";
 import type { HttpRouteModel } from "./objects/http_route.ts";
 import {
   type ListenerCertificates,
@@ -382,9 +383,10 @@ function boundedCertificates(
 ): ReadonlyMap<ListenerModel, ListenerCertificates> {
   return new Map(listeners.map(({ namespace, listener, found }) => {
     const refusal = room.take(namespace, found.certificates);
+    const at = `${listener.field}.tls.certificateRefs`;
     const bounded = refusal === null
       ? found
-      : withCertificates(refusal, room.kept(namespace, found.certificates), found);
+      : withCertificates(atField(at, refusal), room.kept(namespace, found.certificates), found);
     return [listener, bounded] as const;
   }));
 }

@@ -59,7 +59,7 @@ export class HostAdmission {
         condition: falseCondition(
           "Accepted",
           "HostnameNotOwned",
-          `${
+          `spec.hostnames: ${
             showSome([...refused])
           }. Write other hostnames, or give the Gateway an address of its own.`,
         ),

@@ -22,7 +22,7 @@ import {
   type ServiceUpstreams,
 } from "./objects/backend_ref.ts";
 import type { BackendTlsPolicies } from "./objects/backend_tls_policy.ts";
-import type { Condition } from "./objects/condition.ts";
+import { atField, type Condition } from "./objects/condition.ts";
 import type { ConfiguredGateway } from "./gateway_parameters.ts";
 import type { HostAdmission } from "./host_admission.ts";
 import { type HttpRouteModel, resolvedRefsOf, rulesConditions } from "./objects/http_route.ts";
@@ -189,7 +189,9 @@ export class RouteAttachments {
   #attach(parent: ParentRef, route: AttachingRoute): Attachment | null {
     if (parent.kind !== GATEWAYS.kind) {
       const refused = this.#listenerSets.get(keyOf(parent));
-      return refused === undefined ? null : { ok: false, condition: refused.ofRoutes };
+      if (refused === undefined) return null;
+      const condition = atField(`spec.parentRefs[${parent.index}]`, refused.ofRoutes);
+      return { ok: false, condition };
     }
     const gateway = this.#gateways.get(keyOf(parent));
     if (gateway === undefined) return null;

@@ -72,7 +72,7 @@ export function shareListeners(
     for (const { claim: { gateway, listener }, rank } of losers) {
       const known = conflicts.get(gateway) ?? new Map(gateway.conflicts);
       const why = rank === winner.rank ? OLDER : REASONS[winner.rank];
-      known.set(listener.name, conflictWith(winner.claim, why));
+      known.set(listener.name, conflictWith(winner.claim, why, listener.field));
       conflicts.set(gateway, known);
     }
   }
@@ -117,10 +117,14 @@ function idOf({ identity: { key } }: ConfiguredGateway, listener: ListenerModel)
 function conflictWith(
   { gateway: { identity }, listener: { name, port, hostname } }: Claim,
   why: string,
+  field: string,
 ): Conflict {
   return {
     reason: "HostnameConflict",
-    message: `listener ${name} of ${formatObject(identity.ref)}, ${why}, has port ${port} of the ` +
+    message:
+      `${field}: listener ${name} of ${
+        formatObject(identity.ref)
+      }, ${why}, has port ${port} of the ` +
       `shared address for ${hostname ?? "any hostname"}. Write another hostname, or address own ` +
       "into the parameters of the Gateway.",
   };

@@ -91,7 +91,12 @@ function faultOf(
   grants: ReferenceGrants,
   services: ServicePorts,
 ): Condition | null {
-  if (reference === null) return unresolved("InvalidKind", `${field} cannot be read.`);
+  if (reference === null) {
+    return unresolved(
+      "InvalidKind",
+      `${field} cannot be read. Write the name and a port of a Service.`,
+    );
+  }
   const shown = showReference(reference);
   if (reference.group !== "" || reference.kind !== SERVICES.kind) {
     return unresolved("InvalidKind", `${field} is ${shown}. Write a Service.`);
@@ -104,7 +109,10 @@ function faultOf(
   }
   const ports = services.portsOf(reference.namespace, reference.name);
   if (ports === null) {
-    return unresolved("BackendNotFound", `${field} is ${shown}, which does not exist.`);
+    return unresolved(
+      "BackendNotFound",
+      `${field} is ${shown}, which does not exist. Create the Service, or write the name of another one.`,
+    );
   }
   if (port === null || (ports !== "any" && !ports.includes(port))) {
     return unresolved(

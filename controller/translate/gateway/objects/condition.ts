@@ -21,7 +21,12 @@ export function trueCondition(type: string, reason: string = type, message = "")
   return { type, status: "True", reason, message };
 }
 
-/** @param message What is wrong, and the remedy. */
+/** With the field that it is about before its message. */
+export function atField(field: string, condition: Condition): Condition {
+  return { ...condition, message: `${field}: ${condition.message}` };
+}
+
+/** @param message The field, what is wrong with it, and the remedy. */
 export function falseCondition(
   type: string,
   reason: string,

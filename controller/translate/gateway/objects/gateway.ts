@@ -68,13 +68,13 @@ function tooLarge(excess: Excess): Condition {
 const ADDRESS_TYPES: ReadonlySet<unknown> = new Set(["IPAddress", "Hostname"]);
 
 function refusalOf(spec: unknown): Condition | null {
-  for (const address of asList(fieldOf(spec, "addresses")) ?? []) {
+  for (const [i, address] of (asList(fieldOf(spec, "addresses")) ?? []).entries()) {
     const type = fieldOf(address, "type");
     if (isAbsent(type) || ADDRESS_TYPES.has(type)) continue;
     return falseCondition(
       "Accepted",
       "UnsupportedAddress",
-      `addresses of type ${quote(type)} are not supported. Write IPAddress or Hostname.`,
+      `spec.addresses[${i}]: type ${quote(type)} is not supported. Write IPAddress or Hostname.`,
     );
   }
   return null;
@@ -95,11 +95,13 @@ function conflictsOf(listeners: readonly ListenerModel[]): ReadonlyMap<string, C
     const protocols = [...new Set(sharing.map(({ protocol }) => protocol))];
     // HTTPS and TLS may share a port: the SNI selects the listener of both.
     if (new Set(protocols.map((each) => each === "HTTPS" ? "TLS" : each)).size > 1) {
-      for (const { name } of sharing) {
+      for (const { name, field } of sharing) {
         conflicts.set(name, {
           reason: "ProtocolConflict",
           message:
-            `listeners on port ${port} have the protocols ${protocols.join(" and ")}. Write ` +
+            `${field}: listeners on port ${port} have the protocols ${
+              protocols.join(" and ")
+            }. Write ` +
             "one protocol, or use another port.",
         });
       }
@@ -109,10 +111,11 @@ function conflictsOf(listeners: readonly ListenerModel[]): ReadonlyMap<string, C
     for (const [hostname, same] of Map.groupBy(named, (listener) => listener.hostname)) {
       if (same.length === 1) continue;
       const names = same.map(({ name }) => name);
-      for (const name of names) {
+      for (const { name, field } of same) {
         conflicts.set(name, {
           reason: "HostnameConflict",
-          message: `the listeners ${names.join(", ")} on port ${port} have the same hostname` +
+          message:
+            `${field}: the listeners ${names.join(", ")} on port ${port} have the same hostname` +
             `${hostname === null ? "" : ` ${hostname}`}. Remove all but one.`,
         });
       }

@@ -145,6 +145,8 @@ function refusedBackend(refusal: string): Condition {
   return trueCondition("ResolvedRefs", "ResolvedRefs", message);
 }
 
+const FAULT_REMEDY = "Remove what is not supported, or correct it";
+
 /** Whether its rules are served as they are written, as conditions of a route that has a parent. */
 export function rulesConditions(
   { rules, hostnames, unusedHostnames }: HttpRouteModel,
@@ -153,7 +155,7 @@ export function rulesConditions(
   const sentences: string[] = [];
   if (faults.length > 0) {
     const which = faults.length === 1 ? "this rule" : "these rules";
-    sentences.push(`${faults.join("; ")}. Requests for ${which} get 500.`);
+    sentences.push(`${faults.join("; ")}. Requests for ${which} get 500. ${FAULT_REMEDY}.`);
   }
   // Where none is left, the route attaches to nothing, and Accepted says so.
   if (unusedHostnames.length > 0 && hostnames.length > 0) {
@@ -161,7 +163,7 @@ export function rulesConditions(
     const what = unusedHostnames.length === 1
       ? "is no DNS name, and is ignored"
       : "are no DNS names, and are ignored";
-    sentences.push(`spec.hostnames: ${names} ${what}.`);
+    sentences.push(`spec.hostnames: ${names} ${what}. Write names, or *. and a name.`);
   }
   if (sentences.length === 0) return [trueCondition("Accepted")];
   const message = sentences.join(" ");

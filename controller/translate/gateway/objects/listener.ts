@@ -66,7 +66,10 @@ export function readListener(
   const hostname = hasHostname ? readHostname(written) : null;
   const kinds = Object.hasOwn(KINDS, protocol) ? KINDS[protocol] : [];
   const allowedRoutes = fieldOf(value, "allowedRoutes");
-  const { allowed, selectorFault } = readAllowed(fieldOf(allowedRoutes, "namespaces"));
+  const { allowed, selectorFault } = readAllowed(
+    fieldOf(allowedRoutes, "namespaces"),
+    field,
+  );
   const { supported, invalid } = readKinds(fieldOf(allowedRoutes, "kinds"), kinds);
   return {
     ...{ name, field, port, protocol, hostname, allowed },
@@ -77,29 +80,37 @@ export function readListener(
         readReference(ref, { group: "", kind: "Secret", namespace })
       )
       : [],
-    refusal: refusalOf(protocol, kinds, tls) ?? (hasHostname && hostname === null
-      ? falseCondition(
-        "Accepted",
-        "UnsupportedValue",
-        `hostname ${quote(written)} is no DNS name. Write a name, or *. and a name.`,
-      )
-      : null) ??
+    refusal: refusalOf(field, protocol, kinds, tls) ??
+      (hasHostname && hostname === null
+        ? falseCondition(
+          "Accepted",
+          "UnsupportedValue",
+          `${field}: hostname ${quote(written)} is no DNS name. Write a name, or *. and a name.`,
+        )
+        : null) ??
       selectorFault,
     kindsFault: invalid.length === 0 ? null : falseCondition(
       "ResolvedRefs",
       "InvalidRouteKinds",
-      `allowedRoutes.kinds has ${invalid.join(", ")}, which a listener of protocol ${protocol} ` +
+      `${field}: allowedRoutes.kinds has ${
+        invalid.join(", ")
+      }, which a listener of protocol ${protocol} ` +
         `does not serve. Remove ${invalid.length === 1 ? "it" : "them"}.`,
     ),
   };
 }
 
-function refusalOf(protocol: string, kinds: readonly RouteKind[], tls: unknown): Condition | null {
+function refusalOf(
+  field: string,
+  protocol: string,
+  kinds: readonly RouteKind[],
+  tls: unknown,
+): Condition | null {
   if (kinds.length === 0) {
     return falseCondition(
       "Accepted",
       "UnsupportedProtocol",
-      `protocol ${quote(protocol)} is not supported. Write HTTP or HTTPS.`,
+      `${field}: protocol ${quote(protocol)} is not supported. Write HTTP or HTTPS.`,
     );
   }
   const mode = fieldOf(tls, "mode");
@@ -107,7 +118,7 @@ function refusalOf(protocol: string, kinds: readonly RouteKind[], tls: unknown):
     return falseCondition(
       "Accepted",
       "UnsupportedValue",
-      `tls.mode ${quote(mode)} is not supported with HTTPS. Write Terminate.`,
+      `${field}: tls.mode ${quote(mode)} is not supported with HTTPS. Write Terminate.`,
     );
   }
   const [option] = Object.keys(asObject(fieldOf(tls, "options")) ?? {});
@@ -115,7 +126,7 @@ function refusalOf(protocol: string, kinds: readonly RouteKind[], tls: unknown):
     return falseCondition(
       "Accepted",
       "UnsupportedValue",
-      `tls.options ${quote(option)} is not supported. Remove it.`,
+      `${field}: tls.options ${quote(option)} is not supported. Remove it.`,
     );
   }
   return null;
@@ -124,6 +135,7 @@ function refusalOf(protocol: string, kinds: readonly RouteKind[], tls: unknown):
 /** By default routes of the Gateway's own namespace. What cannot be read allows none. */
 function readAllowed(
   value: unknown,
+  field: string,
 ): { readonly allowed: AllowedNamespaces; readonly selectorFault: Condition | null } {
   const from = isAbsent(fieldOf(value, "from")) ? "Same" : fieldOf(value, "from");
   if (from === "All" || from === "Same" || from === "None") {
@@ -136,8 +148,8 @@ function readAllowed(
       selectorFault: falseCondition(
         "Accepted",
         "UnsupportedValue",
-        "allowedRoutes.namespaces cannot be read, so it allows no routes. Write from: Same, All, " +
-          "or Selector with a selector.",
+        `${field}: allowedRoutes.namespaces cannot be read, so it allows no routes. Write from: Same, All, or Selector with a ` +
+          "selector.",
       ),
     }
     : { allowed: { from: "Selector", selector }, selectorFault: null };

@@ -44,7 +44,8 @@ function listenerSetStatus(
   if (parent?.group !== GATEWAY_API || parent.kind !== GATEWAYS.kind) return null;
   if (!gateways.has(keyOf(parent))) return null;
   const gateway = `Gateway ${parent.namespace}/${parent.name}`;
-  const message = `ListenerSets are not supported. Write the listeners into ${gateway}.`;
+  const message =
+    `spec.listeners: ListenerSets are not supported. Write the listeners into ${gateway}.`;
   return {
     identity,
     generation: generationOf(object),

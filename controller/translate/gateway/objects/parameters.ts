@@ -177,7 +177,7 @@ export function addressKind(
   const kind = address ?? (Object.keys(ofService).length > 0 ? "own" : byDefault);
   return kind === "shared" && ofService.allowedSourceRanges !== undefined
     ? invalid(
-      "allowedSourceRanges has no effect on an address that is shared with Ingresses. Remove it, or write " +
+      "key allowedSourceRanges has no effect on an address that is shared with Ingresses. Remove it, or write " +
         "address own.",
     )
     : { ok: true, value: kind };
@@ -204,7 +204,7 @@ export function serviceSettings(
   const { allowedSourceRanges = [] } = given;
   if (allowedSourceRanges.length > 0 && !isBalanced) {
     return invalid(
-      `allowedSourceRanges has no effect on a Service of type ${type}. Remove it, or write serviceType ` +
+      `key allowedSourceRanges has no effect on a Service of type ${type}. Remove it, or write serviceType ` +
         "LoadBalancer.",
     );
   }

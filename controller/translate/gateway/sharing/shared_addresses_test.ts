@@ -54,7 +54,7 @@ Deno.test("a host stays its namespace's when an older object of another namespac
   assert.equal(winner(withRoute.snapshot, "app.test"), "HTTPRoute shop/shop");
   assert.match(
     acceptedOf(withRoute, "evil/evil"),
-    /^False HostnameNotOwned: host app\.test belongs to .* shop/,
+    /^False HostnameNotOwned: spec\.hostnames: host app\.test belongs to .* shop/,
   );
   // Until it names the host no more.
   const gone = scene.apply({
@@ -81,7 +81,10 @@ Deno.test("a listener that is served is not displaced by a change of an older Ga
   )!;
   const [{ reason, message }] = listeners[1].conditions;
   assert.equal(reason, "HostnameConflict");
-  assert.match(message, /^listener l0 of Gateway infra\/web, which is served already, /);
+  assert.match(
+    message,
+    /^spec\.listeners\[1\]: listener l0 of Gateway infra\/web, which is served already, /,
+  );
 });
 
 Deno.test("an older Gateway that removes the hostname of its listener does not displace the one for any host", () => {

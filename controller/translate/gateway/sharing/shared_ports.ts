@@ -20,13 +20,15 @@ export function sharedSocket({ port, protocol }: PortOf): SharedSocket | null {
 }
 
 /** Of a listener that is to share an address; null where it can. */
-export function sharedPortFault(listener: PortOf): Condition | null {
+export function sharedPortFault(
+  listener: PortOf & Pick<ListenerModel, "field">,
+): Condition | null {
   if (sharedSocket(listener) !== null) return null;
   const all = SOCKETS.map(({ port, protocol }) => `${port} for ${protocol}`).join(" and ");
   return falseCondition(
     "Accepted",
     "PortUnavailable",
-    `the Gateway shares the address of Ingresses, which has the ports ${all}, and no port ` +
+    `${listener.field}: the Gateway shares the address of Ingresses, which has the ports ${all}, and no port ` +
       `${listener.port} for ${listener.protocol}. Write one of them, or address own into the parameters of the ` +
       "Gateway.",
   );
@@ -43,7 +45,7 @@ export function crowdedOut(namespace: string): Condition {
   return falseCondition(
     "Accepted",
     "PortUnavailable",
-    `namespace ${namespace} has ${MAX_SHARED_LISTENERS} listeners on the shared address, which are ` +
+    `spec.listeners: namespace ${namespace} has ${MAX_SHARED_LISTENERS} listeners on the shared address, which are ` +
       "the most that it may have. Remove listeners or Gateways.",
   );
 }
