@@ -63,7 +63,7 @@ clusterTest(
         object: `Gateway ${app}/web`,
         field: "spec.listeners[1].tls.certificateRefs[0]",
         reason: "InvalidCertificateRef",
-        remedy: "Create the Secret, or correct it",
+        remedy: "Create the Secret, or write the name of another one",
         severity: "error",
       },
       {
