@@ -2,7 +2,7 @@
  * Functions that carry texts and bytes on, to a peer or to what is measured, without a look at them. In: nothing. Out:
  * their names, and why their time needs no measurement.
  */
-import type { Exceptions } from "./exceptions.ts";
+import type { Exceptions } from "./exclusion.ts";
 
 export const CARRIERS: readonly Exceptions[] = [
   {

@@ -4,14 +4,8 @@
  */
 
 import { CARRIERS } from "./carriers.ts";
+import type { Exceptions } from "./exclusion.ts";
 import { SHORT_TEXTS } from "./short_texts.ts";
-
-export interface Exceptions {
-  /** Of all of these. */
-  readonly reason: string;
-  /** Functions, `Class.method` or `new Class`, by file. */
-  readonly functions: Readonly<Record<string, readonly string[]>>;
-}
 
 export const EXCEPTIONS: readonly Exceptions[] = [
   ...SHORT_TEXTS,

@@ -43,7 +43,7 @@ export const GATEWAY_PARSERS: readonly Parser[] = [
       "controller/translate/bounds/gateway_tally.ts FilterSetTally.add",
       "controller/translate/bounds/gateway_tally.ts GatewayTally.addHost",
       "controller/translate/bounds/gateway_tally.ts GatewayTally.addUpstream",
-      "controller/translate/gateway/container_ports.ts portKey",
+      "controller/translate/gateway/objects/container_ports.ts portKey",
       "controller/translate/gateway/gateway_parts.ts mostParts",
       "controller/translate/gateway/gateway_parameters.ts configMapLookup",
       "controller/translate/gateway/gateway_parameters.ts new GatewayParameters",

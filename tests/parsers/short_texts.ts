@@ -2,7 +2,7 @@
  * Functions with texts so short, or of which they look at so little, that their time needs no measurement. In: nothing.
  * Out: their names, and why.
  */
-import type { Exceptions } from "./exceptions.ts";
+import type { Exceptions } from "./exclusion.ts";
 
 export const SHORT_TEXTS: readonly Exceptions[] = [
   {

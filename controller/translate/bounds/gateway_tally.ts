@@ -114,10 +114,8 @@ export interface GuardSize {
 
 /** Of a host that a namespace owns without a route on a shared address. */
 export function ownerGuard(host: string): GuardSize {
-  return { host, characters: OWNER_GUARD_CHARACTERS };
+  return { host, characters: listenersCharacters(Object.values(ALL_SHARING)) };
 }
-
-const OWNER_GUARD_CHARACTERS = listenersCharacters(Object.values(ALL_SHARING));
 
 /** Of the hostname of a listener on a shared address; empty for one that has none. */
 export function listenerGuards(

@@ -29,7 +29,10 @@ export interface LimitedGateways {
   readonly full: ClusterFull;
 }
 
-export const NO_LIMITS: ClusterLimits = { moves: new Map(), listeners: new Map() };
+const NO_MOVES: ReadonlyMap<string, Condition> = new Map();
+const NO_LISTENERS: ReadonlyMap<string, ReadonlyMap<string, Condition>> = new Map();
+
+export const NO_LIMITS: ClusterLimits = { moves: NO_MOVES, listeners: NO_LISTENERS };
 
 /** @param published Listeners. */
 export function clusterLimits(

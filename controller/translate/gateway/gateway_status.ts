@@ -7,7 +7,7 @@ import type { Identity } from "../../base/identity.ts";
 import { GATEWAY_API, GATEWAYS } from "../../kube/types.ts";
 import type { ListenerCertificates } from "./certificate_refs.ts";
 import { type Condition, falseCondition, trueCondition } from "./objects/condition.ts";
-import { type ContainerPorts, portKey } from "./container_ports.ts";
+import { type ContainerPorts, portKey } from "./objects/container_ports.ts";
 import type { ConfiguredGateway } from "./gateway_parameters.ts";
 import type { GatewayModel } from "./objects/gateway.ts";
 import type { Infrastructure } from "./objects/infrastructure.ts";

@@ -13,7 +13,7 @@ import {
 import type { Certificate, Listener } from "../../../shared/snapshot/types.ts";
 import { compareText } from "../../base/text_order.ts";
 import { GATEWAYS } from "../../kube/types.ts";
-import { allocatePorts, type ContainerPorts, portKey } from "./container_ports.ts";
+import { allocatePorts, type ContainerPorts, portKey } from "./objects/container_ports.ts";
 import type { ConfiguredGateway } from "./gateway_parameters.ts";
 import type { ListenerModel } from "./objects/listener.ts";
 import type { AddressKind } from "./objects/parameters.ts";

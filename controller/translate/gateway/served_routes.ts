@@ -19,7 +19,7 @@ import type { ResolvedBackend } from "./objects/backend_ref.ts";
 import type { Identity } from "../../base/identity.ts";
 import type { HttpRouteModel, RuleModel } from "./objects/http_route.ts";
 import type { ListenerModel } from "./objects/listener.ts";
-import { comparePrecedence, type PlacedMatch } from "./precedence.ts";
+import { comparePrecedence, type PlacedMatch } from "./objects/precedence.ts";
 import { redirectOn } from "./objects/route_filters.ts";
 
 /** A route that is accepted, and where. */

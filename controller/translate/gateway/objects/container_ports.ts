@@ -7,7 +7,7 @@
  * a hash of its name: two replicas that do not know of each other's choice yet mostly agree.
  */
 import { createHash } from "node:crypto";
-import { isInRange, type PortRange } from "../../../shared/net/port_range.ts";
+import { isInRange, type PortRange } from "../../../../shared/net/port_range.ts";
 
 /** Of a Gateway. */
 export interface PublicPorts {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import type { RouteMatch } from "../../../shared/snapshot/types.ts";
-import { readIdentity } from "../../base/identity.ts";
+import type { RouteMatch } from "../../../../shared/snapshot/types.ts";
+import { readIdentity } from "../../../base/identity.ts";
 import { comparePrecedence, type PlacedMatch } from "./precedence.ts";
 
 function placed(

@@ -7,8 +7,8 @@
  *
  * https://gateway-api.sigs.k8s.io/reference/spec/#httprouterule
  */
-import type { PathMatch, RouteMatch } from "../../../shared/snapshot/types.ts";
-import { compareAge, type Identity } from "../../base/identity.ts";
+import type { PathMatch, RouteMatch } from "../../../../shared/snapshot/types.ts";
+import { compareAge, type Identity } from "../../../base/identity.ts";
 
 /** A match, and where in which route it stands. */
 export interface PlacedMatch {
