@@ -131,7 +131,10 @@ Deno.test("a client that got the response to a late body gets no second one", as
   const thrown: unknown[] = [];
   const big = answers(() => bytesOf(1 << 20));
   using client = new MemoryClient(async (exchange) => {
-    if (exchange.request.path === "/big") return await big(exchange);
+    if (exchange.request.path === "/big") {
+      await big(exchange);
+      return;
+    }
     const reading = Promise.resolve(exchange.body.read()).catch((error) => thrown.push(error));
     await exchange.interim(empty(103));
     await Promise.resolve(exchange.respond(empty(), NO_BODY)).catch((error) => thrown.push(error));
@@ -159,7 +162,10 @@ Deno.test("a client that got the response to a late body gets no second one", as
 Deno.test("an internal error in an exchange resets its stream, and no other", async () => {
   const fine = answers(() => bytesOf(10), 10);
   using client = new MemoryClient(async (exchange) => {
-    if (exchange.request.path === "/") return await fine(exchange);
+    if (exchange.request.path === "/") {
+      await fine(exchange);
+      return;
+    }
     await Promise.resolve();
     throw new Error("a mistake");
   });

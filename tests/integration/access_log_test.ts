@@ -128,7 +128,7 @@ Deno.test("a refused request line has neither the target of the request before i
     for (const line of lines) {
       using client = await Peer.connect(observed.port);
       await client.ask("GET /before?x HTTP/1.1\r\nHost: a\r\n\r\n");
-      await client.ask(`${line}\r\nHost: a\r\n\r\n`, "end");
+      await client.ask(`${line}\r\nHost: a\r\n\r\n`);
     }
     const written = await observed.textLines();
     assert.equal(written.length, 2 * lines.length);
