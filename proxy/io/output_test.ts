@@ -71,7 +71,7 @@ Deno.test("writes that nobody awaits go out one behind the other", async () => {
   assert.deepEqual([output.pending, output.writing], [null, false]);
 });
 
-Deno.test("a failed write is told once, and its buffer is not lent again", async () => {
+Deno.test("a failed write is reported once, and its buffer is not reused", async () => {
   const transport = new SlowTransport(4);
   transport.fails = true;
   const output = outputTo(transport);

@@ -397,14 +397,17 @@ Deno.test("hosts and Services beyond --metrics-limit count as other, and a metri
   count();
   const series = await process.series();
   const service = (labels: string) => `pingress_upstream_requests_total{${labels},status="2xx"}`;
-  const entries = (of: string, state: string) =>
-    `pingress_metrics_entries{of="${of}",state="${state}"}`;
+  const entries = (kind: string, state: string) =>
+    `pingress_metrics_entries{of="${kind}",state="${state}"}`;
   assert.equal(series.get(gets(SHOP)), 1);
   assert.equal(series.get(gets('namespace="",host="other"')), 2);
   assert.equal(series.get(service('namespace="shop",service="a.test"')), 1);
   assert.equal(series.get(service('namespace="",service="other"')), 2);
-  for (const  of of["host", "service"]) {
-    assert.deepEqual([series.get(entries(of, "own")), series.get(entries(of, "other"))], [2, 2]);
+  for (const kind of ["host", "service"]) {
+    assert.deepEqual([series.get(entries(kind, "own")), series.get(entries(kind, "other"))], [
+      2,
+      2,
+    ]);
   }
   // With room, those that are there already get series, without a change of their own.
   process.comes(webSnapshot(["c.test /", "d.test /"]));

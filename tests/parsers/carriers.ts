@@ -142,6 +142,8 @@ export const CARRIERS: readonly Exceptions[] = [
       "controller/kube/leader.ts": ["LeaderElector.stop"],
       "proxy/io/descriptors.ts": ["isExhaustion"],
       "proxy/errors.ts": ["asProxyError", "new ProxyError"],
+      "proxy/forward/attempt.ts": ["Attempt.received"],
+      "proxy/http1/http1_exchange.ts": ["Http1Exchange.broke"],
       "proxy/upstream/connect.ts": ["speaksNone"],
     },
   },
