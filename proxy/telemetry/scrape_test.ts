@@ -73,6 +73,11 @@ function textOf(block: Block): string {
   return [...scrape(scraped(block))].join("");
 }
 
+/** Of a proxy that reads files, in place of a stream. */
+function textOfFiles(): string {
+  return [...scrape({ ...scraped(new Block()), stream: null })].join("");
+}
+
 /** In which all of a route and a Service without slots of their own has been counted once. */
 function busyBlock(): Block {
   const block = new Block();
@@ -85,9 +90,13 @@ function busyBlock(): Block {
 }
 
 Deno.test("every metric of the catalogue is exposed, and no other", () => {
-  const block = busyBlock();
-  const types = [...textOf(block).matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name);
-  assert.deepEqual(types.toSorted(), Object.keys(METRICS).toSorted());
+  const texts = [textOf(busyBlock()), textOfFiles()];
+  const types = texts.map((text) =>
+    new Set(Array.from(text.matchAll(/^# TYPE (\S+)/gm), ([, name]) => name))
+  );
+  assert.deepEqual([...types[0].union(types[1])].sort(), Object.keys(METRICS).sort());
+  const ofFiles = types[1].difference(types[0]);
+  assert.deepEqual([...ofFiles], ["pingress_files_applied_age_seconds"]);
 });
 
 Deno.test("everything that workers count is exposed", () => {

@@ -38,10 +38,7 @@ export const CARRIERS: readonly Exceptions[] = [
       "proxy/grpc/status.ts": ["encodeGrpcMessage"],
       "proxy/http1/body_writer.ts": ["writeBody"],
       "proxy/http1/chunked.ts": ["writeChunkSize"],
-      "proxy/http1/client_connection.ts": [
-        "Http1ClientConnection.receiveThen",
-        "Http1ClientConnection.send",
-      ],
+      "proxy/http1/client_connection.ts": ["Http1ClientConnection.send"],
       "proxy/filters/https_redirect.ts": ["redirectTo"],
       "proxy/http1/head_writer.ts": ["writeNumberField"],
       "proxy/http1/http1_exchange.ts": [
@@ -51,11 +48,7 @@ export const CARRIERS: readonly Exceptions[] = [
         "Http1Exchange.upgrade",
       ],
       "proxy/http1/response_sender.ts": ["sendResponse"],
-      "proxy/http2/client_stream.ts": [
-        "ClientStream.encodeHead",
-        "ClientStream.receiveThen",
-        "ClientStream.send",
-      ],
+      "proxy/http2/client_stream.ts": ["ClientStream.encodeHead", "ClientStream.send"],
       "proxy/http2/frame/frame_writer.ts": [
         "FrameWriter.data",
         "FrameWriter.goaway",
@@ -82,7 +75,7 @@ export const CARRIERS: readonly Exceptions[] = [
       "proxy/router/explain.ts": ["redirectUrl"],
       "proxy/http/fields.ts": ["new Fields"],
       "proxy/http/message.ts": ["new BytesBody", "new RequestHead", "new ResponseHead"],
-      "proxy/io/output.ts": ["Output.writeLater", "Output.writeThen", "new Output"],
+      "proxy/io/output.ts": ["Output.writeLater", "new Output"],
       "proxy/http/request_id.ts": ["writeRandomDigits", "writeRequestId"],
       "proxy/config/config_log.ts": ["ConfigLog.incomplete", "ConfigLog.overdue"],
       "proxy/config/stream/controller_link.ts": ["ControllerLink.send"],
@@ -126,7 +119,6 @@ export const CARRIERS: readonly Exceptions[] = [
       "proxy/io/tls_handle.ts": ["TlsHandle.read", "TlsHandle.write", "tlsHandle"],
       "proxy/io/tls_transport.ts": ["TlsTransport.read", "TlsTransport.write"],
       "proxy/upstream/tls.ts": ["dialForTls"],
-      "proxy/forward/attempt.ts": ["Attempt.run"],
       "proxy/forward/upstream_requests.ts": ["UpstreamRequests.release"],
       "proxy/process/worker_pool.ts": ["WorkerPool.setZone"],
       "shared/bytes.ts": ["joined"],
