@@ -39,6 +39,8 @@ export const SHORT_TEXTS: readonly Exceptions[] = [
       "Joins two names of the Kubernetes API, of at most 253 characters each, or takes them apart.",
     functions: {
       "controller/translate/bounds/gateway_tally.ts": ["ownerGuard"],
+      "controller/translate/hosts/ownership.ts": ["Ownership.wildcardAbove"],
+      "controller/translate/model/host.ts": ["broaderPatterns"],
       "controller/translate/model/route_place.ts": ["guardId"],
       "shared/snapshot/listener_id.ts": [
         "unsharedId",
@@ -49,7 +51,6 @@ export const SHORT_TEXTS: readonly Exceptions[] = [
         "isOfIngresses",
         "sharedSocketOf",
       ],
-      "controller/translate/gateway/objects/hostname.ts": ["broaderPatterns"],
     },
   },
   {

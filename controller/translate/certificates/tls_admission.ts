@@ -1,7 +1,8 @@
 /**
  * Which hosts a TLS entry counts for. In: the owners of hosts, and a host of an entry. Out: the hosts
- * that it counts for: those that the entry's namespace owns or has a rule for. An entry for a wildcard
- * that the namespace does not own counts for the namespace's own hosts below it.
+ * that it counts for: those that the entry's namespace owns or has a rule for. A rule for any host has
+ * none that another namespace's wildcard takes. An entry for a wildcard that the namespace does not own
+ * counts for the namespace's own hosts below it.
  */
 import type { HostOwner } from "../hosts/host_owner.ts";
 import type { Ownership } from "../hosts/ownership.ts";
@@ -12,7 +13,8 @@ export type Admission =
   | { readonly kind: "own" }
   /** Hosts below the wildcard, in no order; never none. */
   | { readonly kind: "below"; readonly hosts: readonly string[] }
-  | { readonly kind: "refused"; readonly owner: HostOwner }
+  /** @property pattern What is owned: the host, or a wildcard above it. */
+  | { readonly kind: "refused"; readonly owner: HostOwner; readonly pattern: string }
   /** No rule of the namespace takes the host. */
   | { readonly kind: "unused" };
 
@@ -59,21 +61,23 @@ export class TlsAdmission {
   /** Of a host that is not the namespace's own. */
   #admit(host: string, namespace: string): Admission {
     const { owners } = this.#ownership;
-    const owner = owners.get(host);
+    const pattern = owners.has(host) ? host : this.#ownership.wildcardAbove(host);
+    const owner = pattern === undefined ? undefined : owners.get(pattern);
+    const isAbove = pattern !== host;
+    const isOwn = pattern !== undefined &&
+      this.#ownership.standing(pattern, namespace) === "owner";
+    const takesAny = this.#any.has(namespace);
     if (host.startsWith("*.")) {
       const hosts = this.exactBelow(host).filter((one) =>
         this.#ownership.standing(one, namespace) === "owner"
       );
       // One for all hosts includes them.
-      if (owner === undefined && this.#any.has(namespace)) return OWN;
+      if (isAbove && takesAny && (owner === undefined || isOwn)) return OWN;
       if (hosts.length > 0) return { kind: "below", hosts };
     }
-    if (owner !== undefined) return { kind: "refused", owner };
-    if (this.#any.has(namespace)) return OWN;
-    const wildcard = `*${host.slice(host.indexOf("."))}`;
-    const isBelowOwn = owners.has(wildcard) &&
-      this.#ownership.standing(wildcard, namespace) === "owner";
-    return isBelowOwn ? OWN : UNUSED;
+    if (pattern === undefined || owner === undefined) return takesAny ? OWN : UNUSED;
+    if (isOwn) return OWN;
+    return isAbove && !takesAny ? UNUSED : { kind: "refused", owner, pattern };
   }
 
   /** Exact hosts that somebody owns. */
@@ -95,12 +99,21 @@ export function reportNotAdmitted(
   admission: Extract<Admission, { kind: "refused" | "unused" }>,
 ): void {
   if (admission.kind === "refused") {
+    const { owner: { namespace }, pattern } = admission;
     report.error(field, {
       reason: "HostNotOwned",
-      message:
-        `host ${host} belongs to namespace ${admission.owner.namespace}, so the certificate ` +
-        "is not used for it",
-      remedy: "Remove the host from the TLS entry; certificates are never shared",
+      ...(pattern === host
+        ? {
+          message: `host ${host} belongs to namespace ${namespace}, so the certificate is not ` +
+            "used for it",
+          remedy: "Remove the host from the TLS entry; certificates are never shared",
+        }
+        : {
+          message: `host ${host} is below ${pattern}, which belongs to namespace ${namespace}, ` +
+            "so the certificate is not used for it",
+          remedy: "Add a rule for the host, or remove it from the TLS entry; certificates are " +
+            "never shared",
+        }),
     });
     return;
   }

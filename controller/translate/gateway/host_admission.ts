@@ -9,11 +9,11 @@
 import { showSome } from "../../base/json.ts";
 import type { ServedHosts } from "../hosts/host_claimants.ts";
 import type { Ownership } from "../hosts/ownership.ts";
-import { ANY_HOST } from "../model/host.ts";
+import { ANY_HOST, broaderPatterns } from "../model/host.ts";
 import type { Attachment } from "./attachment.ts";
 import type { ConfiguredGateway } from "./gateway_parameters.ts";
 import { falseCondition } from "./objects/condition.ts";
-import { broaderPatterns, type Hostname } from "./objects/hostname.ts";
+import type { Hostname } from "./objects/hostname.ts";
 import type { ListenerModel } from "./objects/listener.ts";
 import { shareableListeners } from "./shared_listeners.ts";
 

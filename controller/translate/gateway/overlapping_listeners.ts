@@ -12,7 +12,8 @@ import { formatObject } from "../../../shared/problem.ts";
 import type { ConfiguredGateway } from "./gateway_parameters.ts";
 import { acceptedCondition } from "./gateway_status.ts";
 import { type Condition, trueCondition } from "./objects/condition.ts";
-import { broaderPatterns, type Hostname } from "./objects/hostname.ts";
+import { broaderPatterns } from "../model/host.ts";
+import type { Hostname } from "./objects/hostname.ts";
 import type { ListenerModel } from "./objects/listener.ts";
 
 export const OVERLAPPING_TLS = "OverlappingTLSConfig";

@@ -17,6 +17,8 @@ export interface HostOwner {
   readonly sharers: readonly string[];
   /** Namespaces whose rules, but not TLS entries, the owner admits. */
   readonly guests: readonly string[];
+  /** Of a wildcard: whether its star stands for more labels than one, as that of an HTTPRoute. */
+  readonly isDeep: boolean;
 }
 
 /** How a namespace stands to a host. */

@@ -26,6 +26,7 @@ import {
 } from "./host_owner.ts";
 import { differenceOf, isSameList, LastResult } from "../../base/memo.ts";
 import type { AssignedHost, NamespaceFacts } from "./namespace_facts.ts";
+import { broaderPatterns } from "../model/host.ts";
 import { reportOwnership } from "./ownership_problems.ts";
 import type { ObjectProblem } from "../../base/problems.ts";
 import type { HostField } from "../model/host_field.ts";
@@ -58,7 +59,7 @@ export class Ownership {
   #changes: { readonly before: Ownership; readonly changed: readonly string[] | null } | null =
     null;
 
-  constructor(parts: Omit<Ownership, "standing" | "isOwn" | "changedSince">) {
+  constructor(parts: Omit<Ownership, "standing" | "wildcardAbove" | "isOwn" | "changedSince">) {
     this.mode = parts.mode;
     this.owners = parts.owners;
     this.assigned = parts.assigned;
@@ -69,6 +70,18 @@ export class Ownership {
 
   standing(host: string, namespace: string): Standing {
     return standingOf(this.owners.get(host), namespace);
+  }
+
+  /** The most specific wildcard that somebody owns and that takes requests for a host, or for all of a wildcard. */
+  wildcardAbove(host: string): string | undefined {
+    const { owners } = this;
+    let takesOneLabel = !host.startsWith("*.");
+    for (const pattern of broaderPatterns(host)) {
+      const owner = owners.get(pattern);
+      if (owner !== undefined && (takesOneLabel || owner.isDeep)) return pattern;
+      takesOneLabel = false;
+    }
+    return undefined;
   }
 
   /** Whether what `namespace` says of the rest of the host counts: it owns it, or nobody does. */
@@ -223,7 +236,7 @@ function determine(
       const most = list.slice(0, MAX_CLAIMS);
       record.set(host, isSameClaimList(most, recorded) ? recorded : most);
     }
-    const owner = ownerOf(list, assigned.get(host), counting);
+    const owner = ownerOf(host, list, assigned.get(host), { living, dying });
     const last = before?.owners.get(host);
     owners.set(host, last !== undefined && isSameOwner(last, owner) ? last : owner);
     if (isContested(living, dying, names, owner)) contested.add(host);
@@ -237,6 +250,7 @@ function determine(
       since,
       sharers: NO_NAMES,
       guests: NO_NAMES,
+      isDeep: host.startsWith("*."),
     });
   }
   return new Ownership({
@@ -371,21 +385,36 @@ function sharedFirst(
 }
 
 function ownerOf(
+  host: string,
   list: readonly RecordedClaim[],
   assigned: AssignedHost | undefined,
-  counting: readonly HostClaimant[],
+  { living, dying }: Claimants,
 ): HostOwner {
+  const counting = living.length > 0 ? living : dying;
   const namespace = assigned?.namespace ?? list[0].namespace;
   const sharers = assigned === undefined && list[0].shared
     ? list.filter(({ shared }) => shared).map(({ namespace }) => namespace)
     : NO_NAMES;
-  return {
+  const owner = {
     namespace,
     because: assigned === undefined ? "claim" : "assigned",
     since: list.find((claim) => claim.namespace === namespace)?.since ?? null,
     sharers,
     guests: guestsOf(namespace, counting),
-  };
+    isDeep: false,
+  } as const;
+  return host.startsWith("*.") && isDeep(owner, [...living, ...dying])
+    ? { ...owner, isDeep: true }
+    : owner;
+}
+
+/** Whether names with more labels below a wildcard are its owner's, too (`sharing/host_guards.ts`). */
+function isDeep(owner: HostOwner, claimants: readonly HostClaimant[]): boolean {
+  // Of a claim that holds without its objects, it is not known that none is an HTTPRoute.
+  return owner.because === "assigned" || claimants.length === 0 ||
+    claimants.some(({ identity: { ref } }) =>
+      ref.kind === HTTP_ROUTES.kind && standingOf(owner, ref.namespace) !== "refused"
+    );
 }
 
 /** Namespaces that Ingresses of `namespace` share the host with, sorted. */
@@ -410,5 +439,5 @@ function isContested(
 
 function isSameOwner(a: HostOwner, b: HostOwner): boolean {
   return a.namespace === b.namespace && a.because === b.because && a.since === b.since &&
-    isSameList(a.sharers, b.sharers) && isSameList(a.guests, b.guests);
+    isSameList(a.sharers, b.sharers) && isSameList(a.guests, b.guests) && a.isDeep === b.isDeep;
 }

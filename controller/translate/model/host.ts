@@ -27,6 +27,14 @@ export function wildcardOver(host: string): string {
   return `*${host.slice(Math.max(host.indexOf("."), 0))}`;
 }
 
+/** Patterns that have all hosts of this one and others, the most specific first; not that for any host. */
+export function* broaderPatterns(pattern: string): Generator<string, void> {
+  const name = pattern.startsWith("*.") ? pattern.slice(2) : pattern;
+  for (let dot = name.indexOf("."); dot !== -1; dot = name.indexOf(".", dot + 1)) {
+    yield `*${name.slice(dot)}`;
+  }
+}
+
 /** A name or `*.name`; addresses are refused, as the API server does. */
 export function readHost(value: unknown): HostReading {
   if (typeof value !== "string") return refused(`is ${describe(value)} where text is meant`);

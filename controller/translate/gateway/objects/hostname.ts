@@ -34,14 +34,6 @@ export function covers(pattern: string, other: string): boolean {
   return pattern.startsWith("*.") && other.endsWith(pattern.slice(1));
 }
 
-/** Patterns that have all hosts of this one and others, the most specific first; not that for any host. */
-export function* broaderPatterns(pattern: string): Generator<string, void> {
-  const name = pattern.startsWith("*.") ? pattern.slice(2) : pattern;
-  for (let dot = name.indexOf("."); dot !== -1; dot = name.indexOf(".", dot + 1)) {
-    yield `*${name.slice(dot)}`;
-  }
-}
-
 /** The most specific first: a name before a pattern, a longer pattern before a shorter one, any host last. */
 export function compareSpecificity(a: Hostname, b: Hostname): number {
   return rank(b) - rank(a);

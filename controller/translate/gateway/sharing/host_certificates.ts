@@ -10,8 +10,8 @@ import { sharedSocketOf } from "../../../../shared/snapshot/listener_id.ts";
 import type { Listener, Route } from "../../../../shared/snapshot/types.ts";
 import { coversHost } from "../../certificates/certificate.ts";
 import type { Ownership } from "../../hosts/ownership.ts";
-import { ANY_HOST } from "../../model/host.ts";
-import { broaderPatterns, covers } from "../objects/hostname.ts";
+import { ANY_HOST, broaderPatterns } from "../../model/host.ts";
+import { covers } from "../objects/hostname.ts";
 
 /** Of a listener. */
 export interface NamedCertificate {

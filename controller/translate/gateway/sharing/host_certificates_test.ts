@@ -50,7 +50,7 @@ function scene(
       owners: new Map(
         Object.entries(owners).map(([host, namespace]): [string, HostOwner] => [
           host,
-          { namespace, because: "claim", since: null, sharers: [], guests: [] },
+          { namespace, because: "claim", since: null, sharers: [], guests: [], isDeep: true },
         ]),
       ),
     }),

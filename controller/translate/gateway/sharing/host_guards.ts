@@ -23,9 +23,8 @@ import { isAlike } from "../../../kube/likeness.ts";
 import type { ServedHosts } from "../../hosts/host_claimants.ts";
 import type { HostClaimant } from "../../hosts/host_owner.ts";
 import type { Ownership } from "../../hosts/ownership.ts";
-import { ANY_HOST } from "../../model/host.ts";
+import { ANY_HOST, broaderPatterns } from "../../model/host.ts";
 import { guardId, WHOLE_HOST } from "../../model/route_place.ts";
-import { broaderPatterns } from "../objects/hostname.ts";
 
 export interface GuardInputs {
   /** Of Gateways, in the order of a snapshot. */
