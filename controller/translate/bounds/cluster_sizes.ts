@@ -127,21 +127,21 @@ export class Scale {
     };
   }
 
-  sizeOf({ routes, hosts, bytes, listeners, upstreams, certificates }: Parts): Size {
+  sizeOf({ routes, hosts, bytes, text, random, compiled, upstreams, certificates }: Parts): Size {
     const chains = certificates * this.#pair.chain;
     const keys = certificates * this.#pair.key;
     // Host and path stand in the id too.
-    const text = 2 * bytes + listeners + routes * ROUTE_CHARACTERS;
-    const characters = text + chains + keys + upstreams * 40;
+    const all = 2 * bytes + text + routes * ROUTE_CHARACTERS;
+    const characters = all + compiled + chains + keys + upstreams * 40;
     return {
       memory: memoryOf(
         { routes, hosts, upstreams, endpoints: 0, certificates, characters },
         this.#workers,
       ),
       published: routes * PACKED.route + upstreams * PACKED.upstream +
-        certificates * PACKED.certificate + (bytes + listeners + chains) * PACKED.random,
+        certificates * PACKED.certificate + (bytes + random + chains) * PACKED.random,
       keys: keys + certificates * KEY_NAME,
-      line: text + routes * LINE.route + upstreams * LINE.upstream +
+      line: all + routes * LINE.route + upstreams * LINE.upstream +
         certificates * (LINE.certificate + KEY_NAME) + chains + keys,
     };
   }
@@ -189,7 +189,9 @@ export const NO_PARTS = {
   routes: 0,
   hosts: 0,
   bytes: 0,
-  listeners: 0,
+  text: 0,
+  random: 0,
+  compiled: 0,
   upstreams: 0,
   endpoints: 0,
   certificates: 0,

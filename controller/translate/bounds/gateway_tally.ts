@@ -3,19 +3,13 @@
  * Out: the parts of one namespace or one HTTPRoute, in the same measure for both.
  */
 import { ALL_SHARING, sharedSocketOf } from "../../../shared/snapshot/listener_id.ts";
-import {
-  listenerCharacters,
-  listenersCharacters,
-  matchCharacters,
-} from "../../../shared/snapshot/memory.ts";
+import { listenerCharacters, listenersCharacters } from "../../../shared/snapshot/memory.ts";
 import type { FilterSet, Listener, Route, Snapshot } from "../../../shared/snapshot/types.ts";
 import { ObjectCache } from "../../base/memo.ts";
 import { HTTP_ROUTES } from "../../kube/types.ts";
 import { isOwnerGuard } from "../model/route_place.ts";
+import { backendsSize, matchSize, nameBytes, reasonSize, type TextSize } from "./gateway_sizes.ts";
 import { type Parts, publishedListenerSecrets } from "./namespace_parts.ts";
-
-/** Of a backend of an HTTPRoute, its id. */
-export const BACKEND_CHARACTERS = 40;
 
 /** Replies that a host on a shared address has beside its routes: mostly one, on the other port. */
 const GUARDS = 1;
@@ -29,9 +23,12 @@ export type Backends = readonly string[];
 /** Of one namespace, or one HTTPRoute. What has a name counts once. */
 export class GatewayTally {
   routes = 0;
-  /** Of hosts, matches and backends, each route with its own. */
-  characters = 0;
-  listeners = 0;
+  /** Of hosts, each route with its own. */
+  hostBytes = 0;
+  /** Of names, matches, backends and listeners. */
+  text = 0;
+  random = 0;
+  compiled = 0;
   /** Of the listeners of its Gateways themselves. */
   listenerObjects = 0;
   certificates = 0;
@@ -47,13 +44,16 @@ export class GatewayTally {
     filterSet: MeasuredFilterSet | undefined,
     backends: Backends = backendsOf(route),
   ): void {
-    const { host, match, listeners = [] } = route;
-    this.routes++;
-    // The host is in the id, too.
-    this.characters += 2 * host.length + matchCharacters(match) +
-      BACKEND_CHARACTERS * backends.length;
+    const { host, match, origin, listeners = [] } = route;
+    const ofMatch = matchSize(match);
+    const ofAction = actionSize(route, backends);
     const ofListeners = listenersCharacters(listeners);
-    this.listeners += ofListeners;
+    const rest = nameBytes(origin) + ofListeners;
+    this.routes++;
+    this.hostBytes += host.length;
+    this.text += ofMatch.text + ofAction.text + rest;
+    this.random += ofMatch.random + ofAction.random + rest;
+    this.compiled += ofMatch.compiled;
     this.addHost(host, listeners, ofListeners);
     for (const upstream of backends) this.#upstreams.add(upstream);
     if (filterSet !== undefined) this.filterSets.addPublished(filterSet);
@@ -81,29 +81,29 @@ export class GatewayTally {
 
   /** Of `parts`, what is no part of a route. */
   get guards(): GuardParts {
-    let [bytes, listeners] = [0, 0];
+    let [bytes, text] = [0, 0];
     for (const [host, ofGuard] of this.#guarded) {
       bytes += host.length;
-      listeners += ofGuard;
+      text += ofGuard;
     }
-    return { routes: GUARDS * this.#guarded.size, bytes, listeners };
+    return { routes: GUARDS * this.#guarded.size, bytes, text, random: text };
   }
 
   get parts(): Parts {
-    const { routes, characters, listeners, listenerObjects, certificates, filterSets, guards } =
-      this;
+    const { routes, hostBytes, compiled, listenerObjects, certificates, filterSets, guards } = this;
     return {
       routes: routes + guards.routes,
-      // Bytes of hosts and paths of Ingresses stand for twice as many characters.
-      bytes: characters / 2 + filterSets.bytes + FILTER_SET_BYTES * filterSets.count + guards.bytes,
-      listeners: listeners + listenerObjects + guards.listeners,
-      ...{ hosts: this.#hosts.size, upstreams: this.#upstreams.size, certificates },
+      bytes: hostBytes + filterSets.bytes + FILTER_SET_BYTES * filterSets.count + guards.bytes,
+      text: this.text + listenerObjects + guards.text,
+      random: this.random + listenerObjects + guards.random,
+      ...{ compiled, certificates },
+      ...{ hosts: this.#hosts.size, upstreams: this.#upstreams.size },
     };
   }
 }
 
 /** Of guards, which each name listeners and have the host in their id as well. */
-export type GuardParts = Pick<Parts, "routes" | "bytes" | "listeners">;
+export type GuardParts = Pick<Parts, "routes" | "bytes" | "text" | "random">;
 
 /** A guard of a host that has no route, or may have none. */
 export interface GuardSize {
@@ -129,6 +129,12 @@ export function listenerGuards(
 /** Ids of the upstreams that a published route names, also of those that it may not reach. */
 export function backendsOf({ action }: Pick<Route, "action">): Backends {
   return action.kind === "forward" ? action.backends.map(({ upstream }) => upstream) : [];
+}
+
+/** @param backends None where the route replies. */
+export function actionSize({ action }: Pick<Route, "action">, backends: Backends): TextSize {
+  if (backends.length > 0) return backendsSize(backends);
+  return reasonSize(action.kind === "reply" ? action.reason : "");
 }
 
 /**

@@ -3,6 +3,7 @@
  * the routes, hosts, upstreams and certificates of each namespace; only those namespaces are counted anew
  * of which an Ingress has changed. `gateway_tally.ts` counts Gateways.
  */
+import type { ObjectRef } from "../../../shared/problem.ts";
 import { upstreamsOf } from "../../../shared/snapshot/forward_action.ts";
 import type { Certificate, Listener, Snapshot } from "../../../shared/snapshot/types.ts";
 import type { Demands } from "./demand.ts";
@@ -16,8 +17,15 @@ export interface Parts {
   readonly hosts: number;
   /** Of hosts and paths, each route with its host, and of settings of routes, each once. */
   readonly bytes: number;
-  /** Characters of the listeners that routes of Gateways name, each route with its own. */
-  readonly listeners: number;
+  /**
+   * Bytes of JSON that stand once, beside the usual ones of a route: long names of objects; of HTTPRoutes also
+   * matches, backends and listeners.
+   */
+  readonly text: number;
+  /** Of these, those that compression cannot leave out. */
+  readonly random: number;
+  /** Characters that compiled conditions and regular expressions take in memory beside their text. */
+  readonly compiled: number;
   readonly upstreams: number;
   readonly certificates: number;
 }
@@ -51,6 +59,7 @@ export class PartsCounter {
         const { routes, bytes, settings, secrets, upstreams, hosts } = this.#demands.of(ingress);
         tally.routes += routes.size;
         tally.bytes += bytes;
+        tally.text += routes.size * nameBytes(ingress.identity.ref);
         tally.add({ hosts, upstreams, secrets, settings });
       }
     }
@@ -99,6 +108,7 @@ export function publishedParts(published: Snapshot | null): Map<string, Parts> {
     const tally = tallies.of(origin.namespace);
     tally.routes++;
     tally.bytes += host.length + (path.written ?? path.value).length;
+    tally.text += nameBytes(origin);
     const settings = sizesOf([filterSet, policy]);
     tally.add({ hosts: [host], upstreams: upstreamsOf(action), settings });
   }
@@ -153,12 +163,21 @@ function settingsSizes(
     });
 }
 
+/** Of namespace and name of an Ingress that every route takes for granted: `ROUTE_CHARACTERS` has them. */
+const USUAL_NAME = 50;
+
+/** What the name of an Ingress adds to each of its routes, which name it as their origin. */
+export function nameBytes({ namespace, name }: Pick<ObjectRef, "namespace" | "name">): number {
+  return Math.max(0, namespace.length + name.length - USUAL_NAME);
+}
+
 type Sizes = readonly (readonly [id: string, bytes: number])[];
 
 /** Counts what has a name once. */
 class Tally {
   routes = 0;
   bytes = 0;
+  text = 0;
   readonly #hosts = new Set<string>();
   readonly #upstreams = new Set<string>();
   readonly #secrets = new Set<string>();
@@ -188,11 +207,9 @@ class Tally {
   }
 
   get parts(): Parts {
-    const { routes, bytes } = this;
+    const { routes, bytes, text } = this;
     return {
-      routes,
-      bytes,
-      listeners: 0,
+      ...{ routes, bytes, text, random: text, compiled: 0 },
       hosts: this.#hosts.size,
       upstreams: this.#upstreams.size,
       certificates: this.#secrets.size,

@@ -55,7 +55,9 @@ export function mostParts(
       routes: asked.routes + stays.routes + ofGuards.routes,
       hosts: asked.hosts + stays.hosts + ofGuards.hosts,
       bytes: asked.bytes + stays.bytes + ofGuards.bytes,
-      listeners: asked.listeners + stays.listeners + listenerObjects + ofGuards.listeners,
+      text: asked.text + stays.text + listenerObjects + ofGuards.text,
+      random: asked.random + stays.random + listenerObjects + ofGuards.random,
+      compiled: asked.compiled + stays.compiled,
       upstreams: asked.upstreams + stays.upstreams,
       certificates: certificates.get(namespace)?.length ?? 0,
     }];

@@ -173,7 +173,7 @@ Deno.test("certificates of listeners that Secrets have no room for are not shown
   assert.equal(reason, "InvalidCertificateRef");
   assert.match(
     message,
-    /^with it the configuration would take more than the Secrets with private keys hold, /,
+    /^spec\.listeners\[1\]\.tls\.certificateRefs: with it the configuration would take more than the Secrets with private keys hold, /,
   );
   assert.equal(layPublishedSet(after.snapshot).ok, true);
 });

@@ -30,7 +30,14 @@ import { HTTP_ROUTE, type ListenerModel } from "./objects/listener.ts";
 import type { ListenerSetStatus } from "./objects/listener_set.ts";
 import type { ParentRef } from "./objects/parent_ref.ts";
 import type { ReferenceGrants } from "./objects/reference_grant.ts";
-import { type AttachedRoute, broken, httpsRedirectOn, type KeptRoute } from "./served_routes.ts";
+import {
+  type AttachedRoute,
+  broken,
+  brokenShare,
+  faultOf,
+  httpsRedirectOn,
+  type KeptRoute,
+} from "./served_routes.ts";
 
 /** What is known of Services, and of the namespaces of routes. */
 export interface AttachmentContext {
@@ -170,19 +177,31 @@ export class RouteAttachments {
   /** A grant may have been taken away since. */
   #permitted(action: Action, { ref: { namespace } }: Identity): Action {
     if (action.kind !== "forward") return action;
-    const backends = action.backends.map((backend) => {
-      const service = serviceOf(backend.upstream);
-      if (service === null) return backend;
-      const model = {
+    const backends = action.backends.map((backend) => ({
+      backend,
+      reason: this.#reasonAgainst(backend.upstream, namespace),
+    }));
+    const [{ reason }] = backends;
+    if (backends.length === 1 && reason !== null) return broken(reason);
+    return {
+      ...action,
+      backends: backends.map(({ backend, reason }) =>
+        reason === null ? backend : { ...backend, ...brokenShare(reason) }
+      ),
+    };
+  }
+
+  /** Why requests of routes in a namespace may not go to an upstream that was published; null where they may. */
+  #reasonAgainst(upstream: string, namespace: string): string | null {
+    const service = serviceOf(upstream);
+    return service === null ? null : faultOf(this.#resolveOne(
+      {
         ...{ field: "its published backend", weight: 1, port: service.port },
         reference: { group: "", kind: SERVICES.kind, ...service },
-      };
-      const { fault, refusal } = this.#resolveOne(model, namespace, this.#context.upstreams);
-      const reason = fault?.message ?? refusal;
-      return reason === null ? backend : { ...backend, fault: reason };
-    });
-    const [{ fault }] = backends;
-    return backends.length === 1 && fault !== undefined ? broken(fault) : { ...action, backends };
+      },
+      namespace,
+      this.#context.upstreams,
+    ));
   }
 
   /** Null for a parent that is none of ours. */

@@ -86,11 +86,12 @@ export function routesOverCluster(
  */
 function addsTo(had: MeasuredDemand, wanted: MeasuredDemand): boolean {
   return wanted.routes > had.routes || wanted.bytes > had.bytes ||
-    wanted.parts.hosts > had.parts.hosts || wanted.parts.upstreams > had.parts.upstreams ||
+    NOT_OF_GUARDS.some((part) => wanted.parts[part] > had.parts[part]) ||
     OF_ROUTES.some((part) => ofRoute(wanted, part) > ofRoute(had, part));
 }
 
-const OF_ROUTES = ["routes", "bytes", "listeners"] as const;
+const NOT_OF_GUARDS = ["hosts", "compiled", "upstreams"] as const;
+const OF_ROUTES = ["routes", "bytes", "text", "random"] as const;
 
 function ofRoute({ parts, guards }: MeasuredDemand, part: typeof OF_ROUTES[number]): number {
   return parts[part] - guards[part];

@@ -440,9 +440,9 @@ Deno.test("each redirect that a namespace has counts for its bytes", () => {
   // For each path and port another one.
   deepEqual(reasons([prefix, prefix], 60_000), ["Accepted", "NamespaceLimitExceeded"]);
   // For each port another one.
-  deepEqual(reasons([full, full], 12_000), ["Accepted", "Accepted"]);
+  deepEqual(reasons([full, full], 14_800), ["Accepted", "Accepted"]);
   // The same on all ports.
-  deepEqual(reasons([{ ...full, scheme: "https" }], 5_000), ["Accepted"]);
+  deepEqual(reasons([{ ...full, scheme: "https" }], 7_000), ["Accepted"]);
 });
 
 Deno.test("a lower bound takes nothing away of routes that redirect", () => {

@@ -2,11 +2,12 @@
  * What HTTPRoutes ask for, and what was published of them. In: attached routes with the listeners that are served.
  * Out: numbers, the same ones for a route that was published as it is written. Pure.
  */
-import { listenersCharacters, matchCharacters } from "../../../shared/snapshot/memory.ts";
+import { listenersCharacters } from "../../../shared/snapshot/memory.ts";
 import type { FilterSpec, Route } from "../../../shared/snapshot/types.ts";
 import { ObjectCache } from "../../base/memo.ts";
+import { backendsSize, matchSize, nameBytes, reasonSize } from "../bounds/gateway_sizes.ts";
 import {
-  BACKEND_CHARACTERS,
+  actionSize,
   backendsOf,
   FilterSetSizes,
   GatewayTally,
@@ -15,7 +16,7 @@ import {
   type Prefixes,
 } from "../bounds/gateway_tally.ts";
 import type { Parts } from "../bounds/namespace_parts.ts";
-import { upstreamId } from "../model/backend_ref.ts";
+import { upstreamOf } from "./objects/backend_ref.ts";
 import type { HttpRouteModel, RuleModel } from "./objects/http_route.ts";
 import { redirectOn } from "./objects/route_filters.ts";
 import { type Place, placeOf, variantsOf } from "./served_routes.ts";
@@ -23,7 +24,7 @@ import { type Place, placeOf, variantsOf } from "./served_routes.ts";
 /** What is asked for, or was published. */
 export interface RouteDemand {
   readonly routes: number;
-  /** Of hosts, matches, backends and listeners, each route with its own, and of filters, each set once. */
+  /** Of hosts, names, matches, backends and listeners, each route with its own, and of filters, each set once. */
   readonly bytes: number;
 }
 
@@ -44,9 +45,6 @@ export interface DemandingRoute {
   readonly hosts: ReadonlyMap<string, readonly Place[]>;
 }
 
-/** Bytes that a backend of a route counts for: an id, a weight, and their names. */
-const BACKEND_BYTES = 80;
-
 /** What rules ask for: each is looked at once as long as it lives. */
 export class RouteDemands {
   /** Of what was published. */
@@ -62,6 +60,7 @@ export class RouteDemands {
 
   /** Without bytes of filters: those stand in the tally. */
   addTo(tally: GatewayTally, { route, hosts }: DemandingRoute): RouteDemand {
+    const ofName = nameBytes(route.identity.ref);
     let routes = 0;
     let bytes = 0;
     for (const [host, places] of hosts) {
@@ -73,15 +72,20 @@ export class RouteDemands {
         const matches = rule.matches.length;
         const variants = variantsOf(rule, places);
         const count = variants.length;
+        const ofHosts = count * matches * host.length;
+        // Each listener is in one of the variants.
+        const rest = count * matches * ofName + matches * listeners;
+        const text = count * size.text + rest;
         routes += count * matches;
-        bytes += count * (size.bytes + matches * host.length) + matches * listeners;
+        bytes += ofHosts + text;
         tally.routes += count * matches;
-        tally.characters += count * (size.characters + 2 * matches * host.length);
-        // Each is in one of the variants.
-        tally.listeners += matches * listeners;
+        tally.hostBytes += ofHosts;
+        tally.text += text;
+        tally.random += count * size.random + rest;
+        tally.compiled += count * size.compiled;
         for (const variant of variants) {
-          const text = size.filtersOn(variant.listeners[0]);
-          if (text !== null) tally.filterSets.add(text, size.prefixes);
+          const filters = size.filtersOn(variant.listeners[0]);
+          if (filters !== null) tally.filterSets.add(filters, size.prefixes);
           if (count === 1) continue;
           const own = variant.listeners.map(({ id }) => id);
           tally.addHost(host, own, listenersCharacters(own));
@@ -124,13 +128,13 @@ export function publishedDemand(
   let bytes = 0;
   const tally = new GatewayTally();
   for (const route of published) {
-    const { id, host, match, action, filterSet, listeners } = route;
+    const { id, host, match, action, filterSet, listeners, origin } = route;
     // What is broken for a while has no backend, and gets it back; several stay, each with its fault.
     const backends = action.kind === "forward"
       ? backendsOf(route)
       : weightedOf(rules[placeOf(id)?.ruleIndex ?? -1]).slice(0, 1);
-    bytes += host.length + JSON.stringify(match).length + backends.length * BACKEND_BYTES +
-      listenersCharacters(listeners);
+    bytes += host.length + matchSize(match).text + nameBytes(origin) +
+      actionSize(route, backends).text + listenersCharacters(listeners);
     tally.addPublished(route, sets.get(filterSet ?? ""), backends);
   }
   return {
@@ -142,8 +146,9 @@ export function publishedDemand(
 
 class RuleSize {
   /** Of all its matches and their backends, for one host. */
-  readonly bytes: number;
-  readonly characters: number;
+  readonly text: number;
+  readonly random: number;
+  readonly compiled: number;
   readonly upstreams: readonly string[];
   readonly prefixes: Prefixes;
   readonly #rule: RuleModel;
@@ -153,10 +158,13 @@ class RuleSize {
     const { matches } = rule;
     this.#rule = rule;
     this.upstreams = weightedOf(rule);
-    const backends = matches.length * this.upstreams.length;
-    this.bytes = sum(matches.map((match) => JSON.stringify(match).length)) +
-      backends * BACKEND_BYTES;
-    this.characters = sum(matches.map(matchCharacters)) + backends * BACKEND_CHARACTERS;
+    const sizes = matches.map(matchSize);
+    const action = this.upstreams.length === 0
+      ? reasonSize(rule.fault ?? "")
+      : backendsSize(this.upstreams);
+    this.text = sum(sizes.map(({ text }) => text)) + matches.length * action.text;
+    this.random = sum(sizes.map(({ random }) => random)) + matches.length * action.random;
+    this.compiled = sum(sizes.map(({ compiled }) => compiled));
     this.prefixes = prefixesOf(rule);
   }
 
@@ -205,9 +213,7 @@ function prefixesOf({ matches, filters: { redirect } }: RuleModel): Prefixes {
 /** Ids of the upstreams that requests may go to. */
 function weightedOf(rule: RuleModel | undefined): readonly string[] {
   if (rule === undefined || rule.fault !== null || rule.filters.redirect !== null) return [];
-  return rule.backends.filter(({ weight }) => weight > 0).map(({ reference, port }) =>
-    reference === null || port === null ? "" : upstreamId(reference.namespace, reference.name, port)
-  );
+  return rule.backends.filter(({ weight }) => weight > 0).map(upstreamOf);
 }
 
 export function plus(a: RouteDemand, b: RouteDemand, sign: 1 | -1 = 1): RouteDemand {
@@ -222,7 +228,9 @@ function plusParts(
     routes: a.routes + b.routes,
     hosts: a.hosts + b.hosts,
     bytes: a.bytes + b.bytes,
-    listeners: a.listeners + b.listeners,
+    text: a.text + b.text,
+    random: a.random + b.random,
+    compiled: a.compiled + b.compiled,
     upstreams: a.upstreams + b.upstreams,
   };
 }

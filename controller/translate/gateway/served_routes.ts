@@ -12,6 +12,7 @@ import type {
   Route,
 } from "../../../shared/snapshot/types.ts";
 import { compareText } from "../../base/text_order.ts";
+import { MAX_REASON, MAX_SHARE_REASON } from "../bounds/gateway_sizes.ts";
 import { isAlike } from "../../kube/likeness.ts";
 import { HTTP_ROUTES } from "../../kube/types.ts";
 import type { RouteSettingsPool } from "../model/route_settings.ts";
@@ -246,17 +247,29 @@ function actionOf(
     backends: weighted.map((backend) => {
       const { upstream, weight } = backend;
       const fault = faultOf(backend);
-      return { upstream, ...(fault === null ? {} : { fault }), weight };
+      return { upstream, ...(fault === null ? {} : brokenShare(fault)), weight };
     }),
     keepsShares: true,
   };
 }
 
 /** Why requests for a backend get 500; null where they do not. */
-function faultOf({ fault, refusal }: ResolvedBackend): string | null {
+export function faultOf({ fault, refusal }: ResolvedBackend): string | null {
   return fault?.message ?? refusal;
 }
 
 export function broken(reason: string): ReplyAction {
-  return { kind: "reply", status: 500, reason };
+  return { kind: "reply", status: 500, reason: cut(reason, MAX_REASON) };
+}
+
+/** One of several. */
+export function brokenShare(reason: string): { readonly fault: string } {
+  return { fault: cut(reason, MAX_SHARE_REASON) };
+}
+
+/** Names in it may have hundreds of characters, and every route has its own: a remedy is left out first. */
+function cut(reason: string, length: number): string {
+  if (reason.length <= length) return reason;
+  const end = reason.lastIndexOf(". ", length - 1);
+  return end > 0 ? reason.slice(0, end + 1) : `${reason.slice(0, length - 1)}…`;
 }

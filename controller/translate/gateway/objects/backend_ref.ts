@@ -66,11 +66,11 @@ export function resolveBackend(
 ): ResolvedBackend {
   const { field, weight, reference, port } = backend;
   const found = faultOf(backend, from, grants, services);
+  const upstream = upstreamOf(backend);
   if (found !== null || reference === null || port === null) {
-    return { weight, upstream: field, fault: found, refusal: null };
+    return { weight, upstream, fault: found, refusal: null };
   }
   const { namespace, name } = reference;
-  const upstream = upstreamId(namespace, name, port);
   const policy = policies.policyOf(reference);
   if (policy !== null) {
     const refusal = `${field} is ${showReference(reference)}, which ${BACKEND_TLS_POLICIES.kind} ` +
@@ -82,6 +82,15 @@ export function resolveBackend(
     ...{ weight, upstream, refusal: null },
     fault: reason === null ? null : unresolved("BackendNotFound", `${field}: ${reason}.`),
   };
+}
+
+/** The id of the upstream that a backend leads to, or would lead to; its field where there can be none. */
+export function upstreamOf(
+  { field, reference, port }: Pick<BackendModel, "field" | "reference" | "port">,
+): string {
+  return reference === null || port === null
+    ? field
+    : upstreamId(reference.namespace, reference.name, port);
 }
 
 /** In an order that says of another namespace's objects no more than that a grant is missing. */
