@@ -231,6 +231,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
     reason: "Visits each host and Ingress of a group once, by sets; reads no text.",
     functions: {
       "controller/translate/bounds/cluster_sizes.ts": ["Scale.totalOf"],
+      "controller/translate/bounds/pair_sizes.ts": ["PairTally.add", "pairSizeOf", "shownSize"],
       "controller/translate/certificates/plain_hosts.ts": ["PlainHosts.of"],
       "controller/translate/routes/host_index.ts": [
         "HostIndex.group",

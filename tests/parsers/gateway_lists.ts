@@ -45,6 +45,7 @@ export const GATEWAY_PARSERS: readonly Parser[] = [
       "controller/translate/bounds/gateway_tally.ts FilterSetTally.add",
       "controller/translate/bounds/gateway_tally.ts GatewayTally.addHost",
       "controller/translate/bounds/gateway_tally.ts GatewayTally.addUpstream",
+      "controller/translate/bounds/pair_sizes.ts assignedSize",
       "controller/translate/gateway/objects/container_ports.ts portKey",
       "controller/translate/gateway/gateway_parts.ts mostParts",
       "controller/translate/gateway/gateway_parameters.ts configMapLookup",

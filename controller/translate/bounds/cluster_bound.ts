@@ -13,13 +13,11 @@ import type { Snapshot } from "../../../shared/snapshot/types.ts";
 import type { KubeSecret } from "../../kube/resources.ts";
 import { isSameList, LastResult, ObjectCache } from "../../base/memo.ts";
 import {
-  averagePair,
   type ClusterBounds,
   ENDPOINT_SHARE,
   fullOf,
   MIB,
   NO_PARTS,
-  type PairSize,
   plus,
   type Resource,
   RESOURCES,
@@ -30,6 +28,7 @@ import { FilterSetSizes, publishedGatewayParts } from "./gateway_tally.ts";
 import { PublishedGateways } from "./published_gateways.ts";
 import { consequence, type NamespaceAdmission, type NamespaceBounds } from "./namespace_bounds.ts";
 import { type Parts, PartsCounter, publishedParts } from "./namespace_parts.ts";
+import { type PairSizes, pairSizes } from "./pair_sizes.ts";
 import type { Report } from "../../base/problems.ts";
 import { compareText } from "../../base/text_order.ts";
 import type { Source, SourceList } from "../model/source.ts";
@@ -41,7 +40,7 @@ interface Inputs {
   readonly list: SourceList;
   readonly published: Snapshot | null;
   readonly bounds: ClusterBounds;
-  readonly pair: PairSize;
+  readonly pairs: PairSizes;
   readonly gateways: StayingGateways;
 }
 
@@ -61,7 +60,7 @@ interface Admitted {
 export class ClusterAdmission {
   readonly #namespaces: NamespaceAdmission;
   readonly #counter: PartsCounter;
-  readonly #pairs = new ObjectCache(averagePair);
+  readonly #pairs = new ObjectCache(pairSizes);
   readonly #published: PublishedGateways;
   readonly #filterSets = new FilterSetSizes();
   readonly #gateways = new ObjectCache((published: Snapshot) =>
@@ -93,14 +92,14 @@ export class ClusterAdmission {
     gateways: StayingGateways,
   ): SourceList {
     const before = this.#memory.last;
-    const pair = this.#pairs.of(secrets);
+    const pairs = this.#pairs.of(secrets);
     const recalled = this.#memory.recall((inputs) =>
       inputs.list === list && inputs.published === published && inputs.bounds === bounds &&
-      inputs.pair.chain === pair.chain && inputs.pair.key === pair.key &&
+      inputs.pairs === pairs &&
       (before?.result.isCrowded !== true || isSameObjects(inputs.gateways, gateways))
     );
     if (recalled !== null) return recalled.list;
-    const inputs = { list, published, bounds, pair, gateways };
+    const inputs = { list, published, bounds, pairs, gateways };
     const { crowded, resource } = this.#crowdedIngresses(inputs);
     const next = crowded.size === 0
       ? list
@@ -116,11 +115,11 @@ export class ClusterAdmission {
     }).list;
   }
 
-  #crowdedIngresses({ list, published, bounds, pair, gateways }: Inputs): Crowded {
+  #crowdedIngresses({ list, published, bounds, pairs, gateways }: Inputs): Crowded {
     const crowdedBeside = (others: ReadonlyMap<string, Parts>) =>
       crowdedNamespaces({
-        wanted: this.#counter.count(list.ingresses).parts,
-        scale: new Scale(published, pair, bounds),
+        wanted: this.#counter.sized(list.ingresses, pairs),
+        scale: new Scale(published, bounds),
         before: () => publishedParts(published),
         others,
       });
@@ -142,9 +141,9 @@ export class ClusterAdmission {
     published: Snapshot | null,
     bounds: ClusterBounds,
   ): number {
-    const scale = new Scale(published, this.#pairs.of(secrets), bounds);
+    const scale = new Scale(published, bounds);
     const taken = plus(
-      scale.totalOf(this.#counter.count(ingresses).parts),
+      scale.totalOf(this.#counter.sized(ingresses, this.#pairs.of(secrets))),
       scale.totalOf(this.#publishedOfGateways(published)),
       1,
     );
@@ -164,16 +163,14 @@ export class ClusterAdmission {
     published: Snapshot | null,
     bounds: ClusterBounds,
   ): GatewayRoom {
-    const pair = this.#pairs.of(secrets);
-    const taken = this.#counter.count(ingresses).parts;
+    const taken = this.#counter.sized(ingresses, this.#pairs.of(secrets));
     return this.#lastRoom.recall((last) =>
-      last.taken === taken && last.published === published && last.bounds === bounds &&
-      last.pair.chain === pair.chain && last.pair.key === pair.key
-    ) ?? this.#lastRoom.keep({ taken, published, bounds, pair }, {
+      last.taken === taken && last.published === published && last.bounds === bounds
+    ) ?? this.#lastRoom.keep({ taken, published, bounds }, {
       fullFor: (wanted) => {
         const { crowded, resource } = crowdedNamespaces({
           wanted,
-          scale: new Scale(published, pair, bounds),
+          scale: new Scale(published, bounds),
           before: () => this.#publishedOfGateways(published),
           others: taken,
         });
@@ -237,7 +234,6 @@ interface RoomInputs {
   readonly taken: ReadonlyMap<string, Parts>;
   readonly published: Snapshot | null;
   readonly bounds: ClusterBounds;
-  readonly pair: PairSize;
 }
 
 interface Crowded {

@@ -10,8 +10,6 @@ import {
   snapshotBudget,
   weightOf,
 } from "../../../shared/snapshot/memory.ts";
-import { fieldOf } from "../../base/json.ts";
-import type { KubeSecret } from "../../kube/resources.ts";
 import type { Parts } from "./namespace_parts.ts";
 
 export interface ClusterBounds {
@@ -52,27 +50,6 @@ export const RESOURCES: readonly Resource[] = ["memory", "published", "keys", "l
 /** Characters of a route beside its host and path: names of its origin and upstream, field, type. */
 const ROUTE_CHARACTERS = 110;
 
-/** Characters of a certificate. */
-export interface PairSize {
-  readonly chain: number;
-  readonly key: number;
-}
-
-/** Where no Secret is known: a leaf and an intermediate of RSA, and a key of 2,048 bits. */
-const USUAL_PAIR: PairSize = { chain: 4_000, key: 1_700 };
-
-/**
- * A Secret counts no more in the average, in characters: a chain of ten certificates, a key of 4,096 bits. Whoever
- * may write Secrets would otherwise decide what certificates of others count.
- */
-const LARGEST_PAIR: PairSize = { chain: 20_000, key: 3_300 };
-
-/** Averages in characters are rounded up to this: one Secret more changes nothing then. */
-const PAIR_STEP = 100;
-
-/** Text for each character of base64. */
-const DECODED = 3 / 4;
-
 /** Of a key in a Secret of ours, its name. */
 const KEY_NAME = 200;
 
@@ -91,7 +68,6 @@ const LINE = { route: 220, upstream: 120, endpoint: 60, certificate: 400 };
 /** Sizes by what was published, and what there is room for. */
 export class Scale {
   readonly limits: Size;
-  readonly #pair: PairSize;
   readonly #workers: number;
   /** What does not depend on Ingresses, up to the share of it. */
   readonly endpoints: Size;
@@ -100,10 +76,8 @@ export class Scale {
 
   constructor(
     published: Snapshot | null,
-    pair: PairSize,
     { memory, publishedBytes, keyBytes, lineBytes }: ClusterBounds,
   ) {
-    this.#pair = pair;
     this.#workers = memory?.workers ?? 1;
     this.limits = {
       memory: memory === null ? Infinity : snapshotBudget(memory, PUBLISHED_SHARE),
@@ -127,9 +101,9 @@ export class Scale {
     };
   }
 
-  sizeOf({ routes, hosts, bytes, text, random, compiled, upstreams, certificates }: Parts): Size {
-    const chains = certificates * this.#pair.chain;
-    const keys = certificates * this.#pair.key;
+  sizeOf(
+    { routes, hosts, bytes, text, random, compiled, upstreams, certificates, chains, keys }: Parts,
+  ): Size {
     // Host and path stand in the id too.
     const all = 2 * bytes + text + routes * ROUTE_CHARACTERS;
     const characters = all + compiled + chains + keys + upstreams * 40;
@@ -163,26 +137,6 @@ export class Scale {
   }
 }
 
-/** Characters of a certificate of these, on average. */
-export function averagePair(list: readonly KubeSecret[]): PairSize {
-  const pairs = list.flatMap((secret) => {
-    const data = fieldOf(secret, "data");
-    const [chain, key] = [fieldOf(data, "tls.crt"), fieldOf(data, "tls.key")];
-    return typeof chain === "string" && typeof key === "string"
-      ? { chain: chain.length, key: key.length }
-      : [];
-  });
-  if (pairs.length === 0) return USUAL_PAIR;
-  const average = (field: keyof PairSize) => {
-    const sum = pairs.reduce(
-      (sum, pair) => sum + Math.min(pair[field] * DECODED, LARGEST_PAIR[field]),
-      0,
-    );
-    return Math.ceil(sum / pairs.length / PAIR_STEP) * PAIR_STEP;
-  };
-  return { chain: average("chain"), key: average("key") };
-}
-
 const NO_SIZE: Size = { memory: 0, published: 0, keys: 0, line: 0 };
 
 export const NO_PARTS = {
@@ -195,6 +149,8 @@ export const NO_PARTS = {
   upstreams: 0,
   endpoints: 0,
   certificates: 0,
+  chains: 0,
+  keys: 0,
   characters: 0,
 };
 

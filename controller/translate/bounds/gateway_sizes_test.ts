@@ -117,7 +117,7 @@ for (const [name, row] of Object.entries(ROWS)) {
       httpRoutes: routesOf(row, 4),
     });
     const memory = { limit: 1 << 30, workers: WORKERS };
-    const scale = new Scale(snapshot, { chain: 0, key: 0 }, { ...DEFAULT_CLUSTER_BOUNDS, memory });
+    const scale = new Scale(snapshot, { ...DEFAULT_CLUSTER_BOUNDS, memory });
     const text = serialiseSnapshot(snapshot, { revealKeys: true });
     const taken = {
       memory: snapshotMemory(snapshot, WORKERS),
@@ -154,7 +154,7 @@ Deno.test("an Ingress with a long name counts for no less than it takes", () => 
     }],
   });
   const memory = { limit: 1 << 30, workers: WORKERS };
-  const scale = new Scale(snapshot, { chain: 0, key: 0 }, { ...DEFAULT_CLUSTER_BOUNDS, memory });
+  const scale = new Scale(snapshot, { ...DEFAULT_CLUSTER_BOUNDS, memory });
   const counted = scale.totalOf(publishedParts(snapshot));
   const text = serialiseSnapshot(snapshot, { revealKeys: true });
   assert.ok(snapshotMemory(snapshot, WORKERS) <= MARGIN * counted.memory);

@@ -9,7 +9,8 @@ import { ObjectCache } from "../../base/memo.ts";
 import { HTTP_ROUTES } from "../../kube/types.ts";
 import { isOwnerGuard } from "../model/route_place.ts";
 import { backendsSize, matchSize, nameBytes, reasonSize, type TextSize } from "./gateway_sizes.ts";
-import { type Parts, publishedListenerSecrets } from "./namespace_parts.ts";
+import { type Parts, publishedOnListeners } from "./namespace_parts.ts";
+import { assignedSize, certificateSize, PairTally, secretOf } from "./pair_sizes.ts";
 
 /** Replies that a host on a shared address has beside its routes: mostly one, on the other port. */
 const GUARDS = 1;
@@ -31,7 +32,7 @@ export class GatewayTally {
   compiled = 0;
   /** Of the listeners of its Gateways themselves. */
   listenerObjects = 0;
-  certificates = 0;
+  readonly pairs = new PairTally();
   readonly filterSets = new FilterSetTally();
   readonly #hosts = new Set<string>();
   /** Of these, those that may have a guard, with the most characters of listeners that it names. */
@@ -84,19 +85,21 @@ export class GatewayTally {
     let [bytes, text] = [0, 0];
     for (const [host, ofGuard] of this.#guarded) {
       bytes += host.length;
-      text += ofGuard;
+      // A certificate may be given the host as well.
+      text += ofGuard + assignedSize(host);
     }
     return { routes: GUARDS * this.#guarded.size, bytes, text, random: text };
   }
 
   get parts(): Parts {
-    const { routes, hostBytes, compiled, listenerObjects, certificates, filterSets, guards } = this;
+    const { routes, hostBytes, compiled, listenerObjects, filterSets, guards } = this;
+    const { chains, keys, count } = this.pairs;
     return {
       routes: routes + guards.routes,
       bytes: hostBytes + filterSets.bytes + FILTER_SET_BYTES * filterSets.count + guards.bytes,
       text: this.text + listenerObjects + guards.text,
       random: this.random + listenerObjects + guards.random,
-      ...{ compiled, certificates },
+      ...{ compiled, certificates: count, chains, keys },
       ...{ hosts: this.#hosts.size, upstreams: this.#upstreams.size },
     };
   }
@@ -229,8 +232,9 @@ export function publishedGatewayParts(
     tally.listenerObjects += listenerCharacters(listener);
     for (const guard of listenerGuards(listener)) tally.addGuard(guard);
   }
-  for (const [namespace, secrets] of publishedListenerSecrets(published)) {
-    tallies.of(namespace).certificates = secrets.size;
+  for (const [namespace, certificates] of publishedOnListeners(published)) {
+    const { pairs } = tallies.of(namespace);
+    for (const each of certificates) pairs.add(secretOf(each), certificateSize(each));
   }
   return tallies.parts;
 }

@@ -8,8 +8,9 @@ import { upstreamsOf } from "../../../shared/snapshot/forward_action.ts";
 import type { Certificate, Listener, Snapshot } from "../../../shared/snapshot/types.ts";
 import type { Demands } from "./demand.ts";
 import { keyOf } from "../../base/identity.ts";
-import { differenceOf } from "../../base/memo.ts";
+import { differenceOf, LastResult } from "../../base/memo.ts";
 import type { Source } from "../model/source.ts";
+import { certificateSize, pairSizeOf, type PairSizes, PairTally } from "./pair_sizes.ts";
 
 /** What one namespace, or all of them, have served. */
 export interface Parts {
@@ -28,11 +29,18 @@ export interface Parts {
   readonly compiled: number;
   readonly upstreams: number;
   readonly certificates: number;
+  /** Characters of their chains, with the hosts that they are given. */
+  readonly chains: number;
+  /** Characters of their keys. */
+  readonly keys: number;
 }
 
 /** By namespace. */
 export interface NamespaceParts {
+  /** Without sizes of certificates. */
   readonly parts: ReadonlyMap<string, Parts>;
+  /** Names of the Secrets that TLS entries name. */
+  readonly secrets: ReadonlyMap<string, ReadonlySet<string>>;
   /** Ids of the upstreams that the rules name. */
   readonly upstreams: ReadonlyMap<string, ReadonlySet<string>>;
 }
@@ -41,10 +49,18 @@ export class PartsCounter {
   readonly #demands: Demands;
   #ingresses: readonly Source[] = [];
   readonly #byNamespace = new Map<string, Set<Source>>();
-  #counted: NamespaceParts = { parts: new Map(), upstreams: new Map() };
+  #counted: NamespaceParts = { parts: new Map(), secrets: new Map(), upstreams: new Map() };
+  readonly #sized = new LastResult<SizedInputs, ReadonlyMap<string, Parts>>();
 
   constructor(demands: Demands) {
     this.#demands = demands;
+  }
+
+  /** With sizes of certificates; the very same as before where the Ingresses and the sizes are. */
+  sized(ingresses: readonly Source[], sizes: PairSizes): ReadonlyMap<string, Parts> {
+    const { parts, secrets } = this.count(ingresses);
+    return this.#sized.recall((last) => last.parts === parts && last.sizes === sizes) ??
+      this.#sized.keep({ parts, sizes }, withSizes(parts, secrets, sizes));
   }
 
   /** The very same as before where the Ingresses are. */
@@ -64,17 +80,20 @@ export class PartsCounter {
       }
     }
     const parts = new Map(this.#counted.parts);
+    const secrets = new Map(this.#counted.secrets);
     const upstreams = new Map(this.#counted.upstreams);
     for (const namespace of changed) {
       parts.delete(namespace);
+      secrets.delete(namespace);
       upstreams.delete(namespace);
     }
     for (const [namespace, tally] of tallies) {
       parts.set(namespace, tally.parts);
+      secrets.set(namespace, tally.secrets);
       upstreams.set(namespace, tally.upstreams);
     }
     this.#ingresses = ingresses;
-    return this.#counted = { parts, upstreams };
+    return this.#counted = { parts, secrets, upstreams };
   }
 
   /** The namespaces that are concerned. */
@@ -98,6 +117,26 @@ export class PartsCounter {
   }
 }
 
+interface SizedInputs {
+  readonly parts: ReadonlyMap<string, Parts>;
+  readonly sizes: PairSizes;
+}
+
+function withSizes(
+  parts: ReadonlyMap<string, Parts>,
+  secrets: NamespaceParts["secrets"],
+  sizes: PairSizes,
+): ReadonlyMap<string, Parts> {
+  return new Map(Array.from(parts, ([namespace, each]) => {
+    const pairs = new PairTally();
+    for (const name of secrets.get(namespace) ?? []) {
+      const secret = keyOf({ namespace, name });
+      pairs.add(secret, pairSizeOf(sizes, secret));
+    }
+    return [namespace, { ...each, chains: pairs.chains, keys: pairs.keys }];
+  }));
+}
+
 /** Of Ingresses, by namespace. */
 export function publishedParts(published: Snapshot | null): Map<string, Parts> {
   const tallies = new Tallies();
@@ -116,7 +155,9 @@ export function publishedParts(published: Snapshot | null): Map<string, Parts> {
   for (const certificate of published?.certificates ?? []) {
     const { origin: { kind, namespace, name } } = certificate;
     if (kind !== "Secret" || !hasHostsOfIngresses(certificate, shown)) continue;
-    tallies.of(namespace).add({ secrets: [name] });
+    const tally = tallies.of(namespace);
+    tally.add({ secrets: [name] });
+    tally.pairs.add(name, certificateSize(certificate));
   }
   return tallies.parts;
 }
@@ -130,18 +171,20 @@ function hasHostsOfIngresses(
   return hosts.length > (shown.has(id) ? plain.length : 0);
 }
 
-/** By namespace of Gateways, the Secrets that their listeners show. */
-export function publishedListenerSecrets(
+/** By namespace of Gateways, the certificates that their listeners show. */
+export function publishedOnListeners(
   published: Snapshot | null,
-): ReadonlyMap<string, ReadonlySet<string>> {
+): ReadonlyMap<string, readonly Certificate[]> {
   const { listeners = [], certificates = [] } = published ?? {};
-  const secretOf = new Map(certificates.map(({ id, origin }) => [id, keyOf(origin)]));
-  const secrets = (listener: Listener) =>
-    (listener.certificates ?? []).flatMap((id) => secretOf.get(id) ?? []);
+  const byId = new Map(certificates.map((certificate) => [certificate.id, certificate]));
+  const shown = (listener: Listener) => listener.certificates ?? [];
   return new Map(
     Array.from(
       Map.groupBy(listeners, ({ origin }) => origin.namespace),
-      ([namespace, own]) => [namespace, new Set(own.flatMap(secrets))],
+      ([namespace, own]) => [
+        namespace,
+        [...new Set(own.flatMap(shown))].flatMap((id) => byId.get(id) ?? []),
+      ],
     ),
   );
 }
@@ -178,6 +221,7 @@ class Tally {
   routes = 0;
   bytes = 0;
   text = 0;
+  readonly pairs = new PairTally();
   readonly #hosts = new Set<string>();
   readonly #upstreams = new Set<string>();
   readonly #secrets = new Set<string>();
@@ -206,13 +250,18 @@ class Tally {
     return this.#upstreams;
   }
 
+  get secrets(): ReadonlySet<string> {
+    return this.#secrets;
+  }
+
   get parts(): Parts {
-    const { routes, bytes, text } = this;
+    const { routes, bytes, text, pairs: { chains, keys } } = this;
     return {
       ...{ routes, bytes, text, random: text, compiled: 0 },
       hosts: this.#hosts.size,
       upstreams: this.#upstreams.size,
       certificates: this.#secrets.size,
+      ...{ chains, keys },
     };
   }
 }

@@ -9,7 +9,7 @@
 import type { Certificate, Snapshot } from "../../../shared/snapshot/types.ts";
 import { type ClusterFull, NOT_FULL } from "../bounds/cluster_bound.ts";
 import type { NamespaceBounds } from "../bounds/namespace_bounds.ts";
-import { publishedListenerSecrets } from "../bounds/namespace_parts.ts";
+import { publishedOnListeners } from "../bounds/namespace_parts.ts";
 import { keyOf } from "../../base/identity.ts";
 import { type Condition, falseCondition } from "./objects/condition.ts";
 
@@ -43,12 +43,13 @@ export class CertificateRoom {
   ) {
     this.#bounds = bounds;
     this.#full = full;
-    const before = publishedListenerSecrets(published);
+    const before = publishedOnListeners(published);
     for (const [namespace, certificates] of wanted) {
+      const shown = new Set((before.get(namespace) ?? []).map(({ origin }) => keyOf(origin)));
       const taken: Taken = { secrets: new Set(), bytes: 0 };
       for (const certificate of certificates) {
         const secret = keyOf(certificate.origin);
-        if (before.get(namespace)?.has(secret) === true) add(taken, certificate);
+        if (shown.has(secret)) add(taken, certificate);
       }
       this.#taken.set(namespace, taken);
     }

@@ -9,11 +9,18 @@ import type { NamespaceBounds } from "../bounds/namespace_bounds.ts";
 import { NO_PARTS } from "../bounds/cluster_sizes.ts";
 import { GatewayTallies, GatewayTally, publishedGatewayParts } from "../bounds/gateway_tally.ts";
 import type { Parts } from "../bounds/namespace_parts.ts";
-import { keyOf } from "../../base/identity.ts";
+import { PairTally, secretOf, shownSize } from "../bounds/pair_sizes.ts";
 import type { HttpRouteModel } from "./objects/http_route.ts";
 import type { RouteRefusal } from "./route_bounds.ts";
 import type { BesideRoutes } from "./beside_routes.ts";
 import type { DemandingRoute, RouteDemands, TotalDemand } from "./route_demands.ts";
+
+/** A certificate that a listener is to show. */
+export interface NamedPair {
+  readonly certificate: Certificate;
+  /** Host patterns that it names. */
+  readonly names: readonly string[];
+}
 
 export interface GatewayDemand {
   readonly routes: readonly DemandingRoute[];
@@ -21,8 +28,8 @@ export interface GatewayDemand {
   readonly refused: ReadonlyMap<HttpRouteModel, RouteRefusal>;
   readonly published: Snapshot | null;
   readonly demands: RouteDemands;
-  /** What listeners show, by namespace of their Gateways. */
-  readonly certificates: ReadonlyMap<string, readonly Certificate[]>;
+  /** What listeners are to show, by namespace of their Gateways. */
+  readonly certificates: ReadonlyMap<string, readonly NamedPair[]>;
   readonly bounds: NamespaceBounds;
   /** By namespace. */
   readonly besides: ReadonlyMap<string, BesideRoutes>;
@@ -59,7 +66,7 @@ export function mostParts(
       random: asked.random + stays.random + listenerObjects + ofGuards.random,
       compiled: asked.compiled + stays.compiled,
       upstreams: asked.upstreams + stays.upstreams,
-      certificates: certificates.get(namespace)?.length ?? 0,
+      ...pairParts(certificates.get(namespace) ?? []),
     }];
   }));
 }
@@ -80,6 +87,17 @@ function guardedHosts(
 }
 
 const NONE: ReadonlyMap<string, Parts> = new Map();
+
+function pairParts(list: readonly NamedPair[]): Pick<Parts, "certificates" | "chains" | "keys"> {
+  const pairs = new PairTally();
+  for (const each of list) addPair(pairs, each);
+  const { count: certificates, chains, keys } = pairs;
+  return { certificates, chains, keys };
+}
+
+function addPair(pairs: PairTally, { certificate, names }: NamedPair): void {
+  pairs.add(secretOf(certificate), shownSize(certificate, names));
+}
 
 function stayingRoutes(refused: GatewayDemand["refused"]) {
   return [...refused.values()].flatMap(({ published }) => published);
@@ -102,9 +120,9 @@ export function gatewayParts(
     for (const route of stays) tally.addPublished(route, sets.get(route.filterSet ?? ""));
   }
   for (const [namespace, list] of certificates) {
-    const secrets = new Set(list.map(({ origin }) => keyOf(origin)));
+    const { pairs } = tallies.of(namespace);
     // Those beyond the bound of the namespace are refused.
-    tallies.of(namespace).certificates = Math.min(secrets.size, bounds.certificates);
+    for (const each of list) if (pairs.count < bounds.certificates) addPair(pairs, each);
   }
   for (const [namespace, { listenerObjects, guards }] of besides) {
     const tally = tallies.of(namespace);

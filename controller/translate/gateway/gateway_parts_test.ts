@@ -15,6 +15,7 @@ import {
   secure,
 } from "../../../tests/support/shared_address_scene.ts";
 import { publishedGatewayParts } from "../bounds/gateway_tally.ts";
+import type { Parts } from "../bounds/namespace_parts.ts";
 import { DEFAULT_CLUSTER_BOUNDS, type Translation } from "../translator.ts";
 import type { BoundedTranslation } from "./gateway_translation.ts";
 
@@ -267,6 +268,9 @@ Deno.test("the measure of an HTTPRoute equals that of its published routes", () 
   });
   const { wanted } = translated as unknown as BoundedTranslation;
   const published = publishedGatewayParts(snapshot);
-  assert.deepEqual(wanted, published);
+  // Which hosts a certificate is given is known once it is published.
+  const withoutChains = (all: ReadonlyMap<string, Parts>) =>
+    Array.from(all, ([namespace, parts]) => [namespace, { ...parts, chains: 0 }]);
+  assert.deepEqual(withoutChains(wanted), withoutChains(published));
   assert.ok(snapshot.filterSets!.length > 30);
 });

@@ -35,7 +35,7 @@ import { BackendTlsPolicies } from "./objects/backend_tls_policy.ts";
 import { CertificateRoom } from "./certificate_bounds.ts";
 import { besideRoutes, type FoundCertificates, guardRoom } from "./beside_routes.ts";
 import { type ClusterLimits, clusterLimits, NO_LIMITS, withinLimits } from "./cluster_limits.ts";
-import { type GatewayDemand, gatewayParts, mostParts } from "./gateway_parts.ts";
+import { type GatewayDemand, gatewayParts, mostParts, type NamedPair } from "./gateway_parts.ts";
 import { atField } from "./objects/condition.ts";
 import type { HttpRouteModel } from "./objects/http_route.ts";
 import {
@@ -204,7 +204,7 @@ export function translateGatewayApi(
   const limits = clusterLimits(first, published?.listeners ?? []);
   const weighed = limits === NO_LIMITS ? first : weigh(objects, context, readers, limits, first);
   const { classes, gateways, listenerSets, attachments, attached, placed } = weighed;
-  const { found, shown, demands, crowded, isRefusing, overNamespace, wanted, full } = weighed;
+  const { found, named, demands, crowded, isRefusing, overNamespace, wanted, full } = weighed;
   const { ids, containerPorts } = placed;
   const refused = new Map([
     // Also those of listeners that are not served.
@@ -214,7 +214,7 @@ export function translateGatewayApi(
   const statuses = attached.map((each) =>
     attachments.settle(each, refused.get(each.route)?.condition ?? null)
   );
-  const room = new CertificateRoom(context.bounds, published, shown, full);
+  const room = new CertificateRoom(context.bounds, published, certificatesOf(named), full);
   const listenerTls = boundedCertificates(found, room);
   const certificates = new Map<string, Certificate>();
   const listeners = serveListeners(placed, (listener) => {
@@ -234,7 +234,7 @@ export function translateGatewayApi(
   );
   const hasRoom = guardRoom(full, published);
   const guarded = readers.guards.guard({ routes: ofHosts, listeners, hasRoom, ...sharing });
-  const named = new Map(Array.from(ids, ([listener, id]): [string, NamedCertificate[]] => {
+  const namedOn = new Map(Array.from(ids, ([listener, id]): [string, NamedCertificate[]] => {
     const { certificates, names } = listenerTls.get(listener)!;
     return [id, certificates.map(({ id }, i) => ({ id, names: new Set(names[i]) }))];
   }));
@@ -254,7 +254,7 @@ export function translateGatewayApi(
       routes: guarded.routes,
       filterSets,
       certificates: [...certificates.values()].sort((a, b) => compareText(a.id, b.id)),
-      hostCertificates: hostCertificates(ofHosts, listeners, named, sharing.ownership),
+      hostCertificates: hostCertificates(ofHosts, listeners, namedOn, sharing.ownership),
       sharedHosts: guarded.hosts,
     },
     ...{ demands, crowded, wanted, full },
@@ -271,8 +271,8 @@ interface WeighedGateways extends ReadGateways, Weighing {
   /** Those of attached routes that have a host. */
   readonly demanding: readonly DemandingRoute[];
   readonly found: readonly FoundCertificates[];
-  /** What listeners show, by namespace of their Gateways. */
-  readonly shown: ReadonlyMap<string, readonly Certificate[]>;
+  /** What listeners are to show, by namespace of their Gateways. */
+  readonly named: ReadonlyMap<string, readonly NamedPair[]>;
   readonly overNamespace: ReadonlyMap<HttpRouteModel, RouteRefusal>;
   /** Whether a namespace may have routes that are refused. */
   readonly isRefusing: boolean;
@@ -326,15 +326,15 @@ function weigh(
       found: listenerCertificates(listener, from, grants, secrets),
     }));
   });
-  const shown = certificatesByNamespace(found);
+  const named = namedPairs(found);
   const { wanted, full } = unlimited ?? weighAll(context, demands, {
-    ...{ routes: demanding, refused: overNamespace, published, certificates: shown },
+    ...{ routes: demanding, refused: overNamespace, published, certificates: named },
     ...{ demands: readers.demands, bounds: context.bounds },
     besides: besideRoutes(placed, found, sharing),
   });
   return {
     ...{ classes, gateways, listenerSets, attachments, attached, placed, demanding },
-    ...{ found, shown, demands, crowded, overNamespace, wanted, full },
+    ...{ found, named, demands, crowded, overNamespace, wanted, full },
     isRefusing: refusing.size > 0,
   };
 }
@@ -367,13 +367,28 @@ function demandingRoutes(
   }));
 }
 
-function certificatesByNamespace(
+function namedPairs(
   listeners: readonly FoundCertificates[],
-): ReadonlyMap<string, readonly Certificate[]> {
+): ReadonlyMap<string, readonly NamedPair[]> {
   return new Map(Array.from(
     Map.groupBy(listeners, ({ namespace }) => namespace),
-    ([namespace, own]) => [namespace, own.flatMap(({ found }) => found.certificates)] as const,
+    ([namespace, own]) =>
+      [
+        namespace,
+        own.flatMap(({ found: { certificates, names } }) =>
+          certificates.map((certificate, i): NamedPair => ({ certificate, names: names[i] }))
+        ),
+      ] as const,
   ));
+}
+
+function certificatesOf(
+  pairs: ReadonlyMap<string, readonly NamedPair[]>,
+): ReadonlyMap<string, readonly Certificate[]> {
+  return new Map(Array.from(pairs, ([namespace, own]) => [
+    namespace,
+    own.map(({ certificate }) => certificate),
+  ]));
 }
 
 /** @param listeners By Gateways from the oldest on. */

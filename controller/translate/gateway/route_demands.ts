@@ -31,7 +31,7 @@ export interface RouteDemand {
 /** With what proxies need for it. */
 export interface MeasuredDemand extends RouteDemand {
   /** Of several routes, what has a name counts as often as one has it. */
-  readonly parts: Omit<Parts, "certificates">;
+  readonly parts: Omit<Parts, "certificates" | "chains" | "keys">;
   /** Of these, what guards of its hosts take. */
   readonly guards: GuardParts;
 }
