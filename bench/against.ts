@@ -6,6 +6,9 @@
  * A pair is a round of each, one right after the other, the first in turn. Both programs are started
  * anew after every few pairs: two starts of the same program differ by a per cent or two, by what gets
  * compiled when, which no number of rounds of one start would show.
+ *
+ * With `--together` both rounds of a pair run at the same time: whatever else the machine does, its
+ * clock rate and its caches, then affects both alike.
  */
 import { join } from "node:path";
 import { run } from "./child.ts";
@@ -24,6 +27,8 @@ export interface AgainstOptions {
   readonly pairsPerStart: number;
   /** Of one round. */
   readonly seconds: number;
+  /** Both rounds of a pair at the same time. */
+  readonly together: boolean;
   /** Null: whatever the figures are, they are told and that is all. */
   readonly bound: number | null;
 }
@@ -63,8 +68,9 @@ export async function runAgainst(
       }
       for (const what of cases) {
         try {
+          // The other version is what it is compared with: its own baseline would cost half of the time.
           const result = await compareCase(
-            what,
+            { ...what, baseline: undefined },
             PINGRESS,
             theirs,
             options,
@@ -101,7 +107,7 @@ export async function compareCase(
   what: Case,
   ours: Peer,
   theirs: Peer,
-  { pairs, pairsPerStart, seconds, bound }: AgainstOptions,
+  { pairs, pairsPerStart, seconds, together, bound }: AgainstOptions,
   measureBlock: MeasureBlock,
 ): Promise<AgainstResult> {
   const blocks: Block[] = [];
@@ -109,7 +115,8 @@ export async function compareCase(
     const rounds = Math.min(pairsPerStart, pairs - done);
     // Who starts and warms up first must not matter either.
     const peers = blocks.length % 2 === 0 ? [ours, theirs] : [theirs, ours];
-    const measured = await measureBlock(peers, { rounds, seconds, warmUp: WARM_UP }, done);
+    const schedule = { rounds, seconds, warmUp: WARM_UP, together };
+    const measured = await measureBlock(peers, schedule, done);
     if (measured.leftOut.length > 0) throw new Error(measured.leftOut.join("\n"));
     const roundsOf = ({ name }: Peer) => {
       const found = measured.peers.find(({ peer }) => peer === name)?.rounds ?? [];

@@ -13,6 +13,7 @@ const OPTIONS: AgainstOptions = {
   pairs: 25,
   pairsPerStart: 10,
   seconds: 1,
+  together: false,
   bound: 1.03,
 };
 

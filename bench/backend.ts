@@ -106,6 +106,7 @@ async function startNginx(folder: string): Promise<Server> {
 ${listens}
     location = /small { default_type text/plain; return 200 "hello\\n"; }
     location /small/ { default_type text/plain; return 200 "hello\\n"; }
+    location = /v1/traces { client_max_body_size 0; return 200; }
     location = /1mib { root ${folder}; }
   }
 `,

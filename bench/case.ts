@@ -31,6 +31,7 @@ import { TLS_1MIB_DOWN } from "./cases/tls_1mib_down.ts";
 import { SLOW_CLIENTS } from "./cases/slow_clients.ts";
 import { TLS_HANDSHAKES_FULL } from "./cases/tls_handshakes_full.ts";
 import { TLS_HANDSHAKES_RESUMED } from "./cases/tls_handshakes_resumed.ts";
+import { TRACES } from "./cases/traces.ts";
 import { WEBSOCKET_1K } from "./cases/websocket_1k.ts";
 import { WORKERS_2 } from "./cases/workers_2.ts";
 import type { Case } from "./model.ts";
@@ -61,6 +62,7 @@ export const CASES: readonly Case[] = [
   ENDPOINTS_1K,
   WORKERS_2,
   ACCESS_LOG,
+  TRACES,
   H2_TLS_SMALL,
   H2C_SMALL,
   GRPC_UNARY,

@@ -40,12 +40,12 @@ async function main(options: BenchOptions): Promise<void> {
   const begin = performance.now();
   const cases = await findCases(options);
   const seconds = Math.max(1, Math.round(options.duration / 1000));
-  const { against, pairs, pairsPerStart, bound } = options;
+  const { against, pairs, pairsPerStart, together, bound } = options;
   if (against !== undefined) {
     // It is there to fail: what was not measured must not pass.
     if (cases.length < options.cases.length) throw new Error("not all cases can be measured");
     const ratio = bound === undefined ? null : Number(bound);
-    const compared = { against, pairs, pairsPerStart, seconds, bound: ratio };
+    const compared = { against, pairs, pairsPerStart, seconds, together, bound: ratio };
     return await runAgainst(cases, compared, options.json);
   }
   const versions = await findPeers(options, cases);

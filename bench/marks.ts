@@ -59,6 +59,7 @@ export const MARKS: readonly Mark[] = [
   held("idle-10k-tls", 45, 34),
   overBaseline("workers-2", "CPU × one worker", 1.1, 1.03),
   overBaseline("access-log", "CPU × without log", 1.1, 1.05),
+  overBaseline("traces", "CPU × without traces", 1.03, null),
   {
     case: "h1-half-rate",
     about: "p99.9 × haproxy",
@@ -96,7 +97,7 @@ function costs(
   }));
 }
 
-function overBaseline(name: string, about: string, must: number, aim: number): Mark {
+function overBaseline(name: string, about: string, must: number, aim: number | null): Mark {
   const figure = ofOurs(({ rounds, baseline }) => ratios(rounds, baseline ?? []));
   return { case: name, about, must, aim, unit: "ratio", figure };
 }

@@ -16,6 +16,8 @@ export interface Schedule {
   readonly seconds: number;
   /** Of the warm-up, where the case asks for none; without it, as the measurement's length asks for. */
   readonly warmUp?: number;
+  /** All peers get their load at the same time, each from a load of its own. */
+  readonly together?: boolean;
 }
 
 export interface Measured {
@@ -33,6 +35,8 @@ const SATURATION_ROUNDS = 2;
 interface Entry {
   readonly what: Case;
   readonly running: Running;
+  /** For what its load needs to write. */
+  readonly folder: string;
   /** With the first of `held` open, in bytes; 0 where none are held. */
   baseMemory: number;
   readonly rounds: Round[];
@@ -61,11 +65,10 @@ export function takesPart(peer: Peer, what: Case): boolean {
 export async function measure(
   what: Case,
   peers: readonly Peer[],
-  { rounds, seconds, warmUp: warmUpSeconds }: Schedule,
+  { rounds, seconds, warmUp: warmUpSeconds, together = false }: Schedule,
   surroundings: Surroundings,
   say: (doing: string) => void,
 ): Promise<Measured> {
-  const { folder } = surroundings;
   const leftOut: string[] = [];
   const all: Measurement[] = [];
   const entries = () =>
@@ -82,17 +85,25 @@ export async function measure(
     // Compilers and pools warm up before anything counts.
     for (const entry of entries()) {
       say(`warming up ${nameOf(entry)}`);
-      await warmUp(entry, warmUpOf(entry.what, seconds, warmUpSeconds), folder);
+      await warmUp(entry, warmUpOf(entry.what, seconds, warmUpSeconds));
     }
     const rate = what.pace === undefined
       ? 0
-      : await paceOf(all, what.pace, Math.min(rounds, SATURATION_ROUNDS), seconds, folder, say);
+      : await paceOf(all, what.pace, Math.min(rounds, SATURATION_ROUNDS), seconds, say);
     for (let round = 0; round < rounds; round++) {
       const turns = entries();
+      if (together) {
+        say(`round ${round + 1} of ${rounds}: ${turns.map(nameOf).join(", ")}`);
+        const measured = turns.map((entry) => measureBeside(entry, seconds, rate));
+        // One that fails must not leave the loads of others behind.
+        await Promise.allSettled(measured);
+        for (const [at, entry] of turns.entries()) entry.rounds.push(await measured[at]);
+        continue;
+      }
       for (let turn = 0; turn < turns.length; turn++) {
         const entry = turns[(round + turn) % turns.length];
         say(`round ${round + 1} of ${rounds}: ${nameOf(entry)}`);
-        entry.rounds.push(await measureBeside(entry, seconds, folder, rate));
+        entry.rounds.push(await measureBeside(entry, seconds, rate));
       }
     }
     for (const { running, what } of entries()) {
@@ -124,7 +135,8 @@ async function startMeasurement(
 ): Promise<Measurement> {
   const enter = async (one: Case): Promise<Entry> => {
     const running = await startPeer(peer, one, surroundings);
-    return { what: one, running, baseMemory: 0, rounds: [] };
+    const folder = await Deno.makeTempDir({ dir: surroundings.folder, prefix: "load-" });
+    return { what: one, running, folder, baseMemory: 0, rounds: [] };
   };
   const main = await enter(what);
   try {
@@ -145,11 +157,11 @@ export function warmUpOf(what: Case, seconds: number, warmUp?: number): number {
 }
 
 /** By the load that measures; by the closed one where that has a pace, which is not known yet. */
-async function warmUp(entry: Entry, seconds: number, folder: string): Promise<void> {
+async function warmUp(entry: Entry, seconds: number): Promise<void> {
   const { what } = entry;
   const load = what.pace === undefined ? loadFor(what) : closedLoadFor(what);
   const few = { ...entry, what: { ...what, ...what.held } };
-  entry.baseMemory = (await measureOnce(few, load, seconds, folder, 0)).memory;
+  entry.baseMemory = (await measureOnce(few, load, seconds, 0)).memory;
 }
 
 /** The share of what the slowest carries, in requests a second. */
@@ -158,14 +170,13 @@ async function paceOf(
   share: number,
   rounds: number,
   seconds: number,
-  folder: string,
   say: (doing: string) => void,
 ): Promise<number> {
   for (let round = 0; round < rounds; round++) {
     for (const { main, saturation } of all) {
       say(`saturation ${round + 1} of ${rounds}: ${nameOf(main)}`);
       const load = closedLoadFor(main.what);
-      saturation.push((await measureOnce(main, load, seconds, folder, 0)).perSecond);
+      saturation.push((await measureOnce(main, load, seconds, 0)).perSecond);
     }
   }
   return Math.floor(share * Math.min(...all.map(({ saturation }) => median(saturation))));
@@ -175,7 +186,6 @@ async function paceOf(
 async function measureBeside(
   entry: Entry,
   seconds: number,
-  folder: string,
   rate: number,
 ): Promise<Round> {
   const { running, what } = entry;
@@ -183,7 +193,7 @@ async function measureBeside(
   const ongoing = beside === null ? null : await named(running.peer, what, beside);
   let round: Round;
   try {
-    round = await measureOnce(entry, loadFor(what), seconds, folder, rate);
+    round = await measureOnce(entry, loadFor(what), seconds, rate);
   } catch (error) {
     await ongoing?.stop().catch(() => {});
     throw error;
@@ -193,10 +203,9 @@ async function measureBeside(
 }
 
 async function measureOnce(
-  { running, what, baseMemory }: Entry,
+  { running, what, folder, baseMemory }: Entry,
   load: Load,
   seconds: number,
-  folder: string,
   rate: number,
 ): Promise<Round> {
   const { target, peer, child } = running;

@@ -41,6 +41,8 @@ export interface Case {
   readonly endpoints?: number;
   /** Whether a line is written for each request, to the program's standard output or a file. */
   readonly accessLog?: boolean;
+  /** The share of requests whose spans go to a collector: the backend's server. None without it. */
+  readonly traceRatio?: number;
   /** What makes the load, where the unit and the version of HTTP do not decide. */
   readonly load?: Load;
   /**
@@ -176,6 +178,8 @@ export interface Setup {
   readonly endpoints: number;
   /** Whether a line is written for each request, to standard output or a file in `folder`. */
   readonly accessLog: boolean;
+  /** The share of requests whose spans go to the collector at `backend`; 0 for no traces. */
+  readonly traceRatio: number;
   /** Whether `reload` will be called. */
   readonly reloads: boolean;
 }

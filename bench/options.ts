@@ -70,6 +70,13 @@ export const BENCH_OPTIONS = defineOptions({
     help: "Even number of pairs of `--against` after which both versions are started anew. With " +
       "fewer, the interval gets narrower where starts of one version differ more than its rounds.",
   },
+  together: {
+    type: "boolean",
+    help:
+      "Measures both rounds of a pair of `--against` at the same time, each with a load of its " +
+      "own: what else happens on the machine affects both alike. The interval gets narrower on a " +
+      "noisy machine; both have less of it.",
+  },
   bound: {
     type: "string",
     value: "RATIO",
@@ -116,7 +123,8 @@ export function parseBenchOptions(args: readonly string[]): ParsedBenchOptions {
     const text = `${JSON.stringify(unknown[0])} is no case; there are ${names.join(", ")}`;
     return { kind: "error", text };
   }
-  const { quick, rounds, against, duration, write, peer, bound, pairsPerStart } = parsed.options;
+  const { quick, rounds, against, duration, write, peer, bound, pairsPerStart, together } =
+    parsed.options;
   if (pairsPerStart % 2 !== 0) {
     const text = "--pairs-per-start must be even, so that each version goes first as often";
     return { kind: "error", text };
@@ -125,6 +133,9 @@ export function parseBenchOptions(args: readonly string[]): ParsedBenchOptions {
     const text =
       "--against measures two versions of Pingress: leave out --write, --quick and --peer";
     return { kind: "error", text };
+  }
+  if (against === undefined && together) {
+    return { kind: "error", text: "--together holds for --against REF: name the commit" };
   }
   if (against === undefined && bound !== undefined) {
     return { kind: "error", text: "--bound holds for --against REF: name the commit" };

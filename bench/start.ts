@@ -37,6 +37,7 @@ export async function startPeer(
     routes: what.routes ?? 1,
     endpoints: what.endpoints ?? 1,
     accessLog: what.accessLog ?? false,
+    traceRatio: what.traceRatio ?? 0,
     reloads: what.beside !== undefined,
   };
   const child = await named(peer, what, peer.start(setup));

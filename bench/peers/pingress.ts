@@ -61,7 +61,7 @@ async function writersAt(root: string): Promise<Writers> {
 }
 
 async function start(setup: Setup, root: string): Promise<Child> {
-  const { listen, folder, workers, tls, routes, accessLog } = setup;
+  const { listen, backend, folder, workers, tls, routes, accessLog, traceRatio } = setup;
   const file = join(folder, "snapshot.json");
   const writers = await writersAt(root);
   const snapshots = await writers.snapshots.of(setup);
@@ -76,6 +76,10 @@ async function start(setup: Setup, root: string): Promise<Child> {
     flags: [
       ...(tls === null ? [] : ["--listen-https", formatAddress(listen)]),
       ...(stream?.flags ?? []),
+      ...(traceRatio === 0 ? [] : [
+        ...["--otlp-endpoint", `http://${formatAddress(backend)}`],
+        ...["--trace-ratio", String(traceRatio)],
+      ]),
     ],
   });
   if (stream !== null) {
