@@ -12,7 +12,7 @@ import { Content } from "../../shared/stream/content.ts";
 import { type Read, readReport, type Report } from "../../shared/stream/messages.ts";
 
 /** How long anything is waited for, in ms. */
-const PATIENCE = 15_000;
+const PATIENCE = 60_000;
 
 /** One stream, from the controller's end. */
 export class ServedStream {
