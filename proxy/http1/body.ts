@@ -47,6 +47,9 @@ export class InputBody implements Body {
   #section: { readonly fields: Fields; readonly parser: HeadParser } | null = null;
   /** The buffer with the message's head, while the body arrives in a borrowed one. */
   #parked: Uint8Array<ArrayBuffer> | null = null;
+  /** Settle the promise of the read under way. */
+  #give: (view: Uint8Array | null) => void = () => {};
+  #fail: (error: unknown) => void = () => {};
 
   constructor(input: Input, bulk: BufferPool, rules: BodyRules) {
     this.#input = input;
@@ -102,13 +105,11 @@ export class InputBody implements Body {
   }
 
   read(): Uint8Array | null | Promise<Uint8Array | null> {
-    if (this.done) {
-      this.#returnBorrowed();
-      this.onEnd?.();
-      return null;
-    }
+    if (this.done) return this.#end();
     if (this.#input.isEmpty) return this.#wait();
-    return this.#take() ?? this.#wait();
+    const view = this.#take();
+    if (view !== null) return view;
+    return this.done ? this.#end() : this.#wait();
   }
 
   /**
@@ -123,31 +124,65 @@ export class InputBody implements Body {
     this.#parked = null;
   }
 
-  async #wait(): Promise<Uint8Array | null> {
-    const input = this.#input;
-    for (;;) {
-      if (this.done) return this.read();
+  /**
+   * No async function: with a thousand streams that seldom say something, each object that an event
+   * touches has left the processor's caches.
+   */
+  #wait(): Promise<Uint8Array | null> {
+    return new Promise((resolve, reject) => {
+      this.#give = resolve;
+      this.#fail = reject;
+      this.#fill();
+    });
+  }
+
+  /** Asks for bytes: `#filled` goes on. */
+  #fill(): void {
+    try {
       this.#chooseBuffer();
       // A chunk line or trailer section that does not fit grows up to its own limit.
-      if (input.makeRoom(this.#rules.maxTrailerBytes + 64) === "full") {
+      if (this.#input.makeRoom(this.#rules.maxTrailerBytes + 64) === "full") {
         throw new ProxyError(this.#rules.trailersTooLarge, "trailer section too large");
       }
       this.onWait?.(true);
-      await input.fill();
-      this.onWait?.(false);
-      if (input.isEmpty && input.isOver) {
-        if (this.#framing === "close" && input.failed === null) {
-          this.done = true;
-          return this.read();
-        }
-        throw new ProxyError(this.#rules.cut, "closed in the middle of a body");
-      }
-      const view = this.#take();
-      if (view !== null) return view;
-      if (input.isOver && !this.done) {
-        throw new ProxyError(this.#rules.cut, "closed in the middle of a body");
-      }
+      this.#input.fillThen(this.#filled);
+    } catch (error) {
+      this.#fail(error);
     }
+  }
+
+  readonly #filled = (): void => {
+    try {
+      this.onWait?.(false);
+      const view = this.#taken();
+      if (view !== null || this.done) this.#give(view ?? this.#end());
+      else this.#fill();
+    } catch (error) {
+      this.#fail(error);
+    }
+  };
+
+  /** As `#take`, of what has come. Throws where it is the end and should not be. */
+  #taken(): Uint8Array | null {
+    const input = this.#input;
+    if (input.isEmpty && input.isOver) {
+      if (this.#framing !== "close" || input.failed !== null) {
+        throw new ProxyError(this.#rules.cut, "closed in the middle of a body");
+      }
+      this.done = true;
+      return null;
+    }
+    const view = this.#take();
+    if (view === null && input.isOver && !this.done) {
+      throw new ProxyError(this.#rules.cut, "closed in the middle of a body");
+    }
+    return view;
+  }
+
+  #end(): null {
+    this.#returnBorrowed();
+    this.onEnd?.();
+    return null;
   }
 
   /** A view of what can be handed out now, or null. Throws for malformed chunks. */

@@ -5,6 +5,7 @@
  */
 import { asciiBytes, type Fields } from "../http/fields.ts";
 import type { Body } from "../http/message.ts";
+import type { BufferPool } from "../io/buffer_pool.ts";
 import { CHUNK_FRAME_BYTES, writeChunkSize } from "./chunked.ts";
 import { CR, LF } from "../http/grammar.ts";
 import { copyRange, fieldsSize, writeFields } from "./head_writer.ts";
@@ -16,16 +17,20 @@ export type WriteAll = (view: Uint8Array) => Promise<void>;
 
 /**
  * Sends what remains of a message: `out[0, at)` (its head, not yet written) and the body from
- * `first` on. Rejects with what the body or the write rejects with. `out` stays the caller's.
+ * `first` on. Rejects with what the body or the write rejects with.
+ *
+ * @param out goes back to `buffers` whenever the body is waited for, so that a stream that says
+ *   little holds none; and at the end. Where a write fails it is left to the garbage collector.
  */
 export async function writeBody(
-  out: Uint8Array,
+  out: Uint8Array<ArrayBuffer>,
   at: number,
   first: Promise<Uint8Array | null> | Uint8Array | null,
   body: Body,
   chunked: boolean,
   withTrailers: boolean,
   write: WriteAll,
+  buffers: BufferPool,
 ): Promise<void> {
   let view: Uint8Array | null;
   if (first instanceof Promise) {
@@ -33,7 +38,9 @@ export async function writeBody(
     first.catch(ignore);
     await write(out.subarray(0, at));
     at = 0;
+    buffers.give(out);
     view = await first;
+    out = buffers.take();
   } else {
     view = first;
   }
@@ -61,7 +68,9 @@ export async function writeBody(
       next.catch(ignore);
       if (at > 0) await write(out.subarray(0, at));
       at = 0;
+      buffers.give(out);
       view = await next;
+      out = buffers.take();
     } else {
       view = next;
     }
@@ -77,6 +86,7 @@ export async function writeBody(
     at = writeLastChunk(out, at, trailers);
   }
   if (at > 0) await write(out.subarray(0, at));
+  buffers.give(out);
 }
 
 /** The end of a chunked body; the position after it. */

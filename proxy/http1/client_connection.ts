@@ -178,9 +178,8 @@ export class Http1ClientConnection implements UpstreamExchange, Deadlined {
       this.#uploading = true;
       const first = payload ?? body.read();
       if (request.expectsContinue && first instanceof Promise) this.#awaitContinue(first);
-      writeBody(out, at, first, body, chunked, false, this.#output.write).then(
+      writeBody(out, at, first, body, chunked, false, this.#output.write, buffers.out).then(
         () => {
-          buffers.out.give(out);
           this.#uploading = false;
           if (!this.#headed) this.#awaitHead();
         },

@@ -76,6 +76,8 @@ export class Http1Exchange implements Exchange, ExchangeWaiter {
   readonly #reader: RequestReader;
   readonly #readAhead: ReadAhead;
   readonly #halfClosed = new HalfClosedClient();
+  /** Bytes that had been sent when its client's FIN came, or at the last look since. */
+  #sentBefore = 0;
   readonly #connection: RequestConnection = { keepAlive: false };
 
   constructor(owner: ExchangeOwner) {
@@ -164,6 +166,7 @@ export class Http1Exchange implements Exchange, ExchangeWaiter {
     this.cancellation.reset();
     this.#halfClosed.begin();
     if (this.#input.ended) this.#halfClosed.ended(this.#owner.context.deadlines.now);
+    this.#sentBefore = this.output.sent;
     body.begin(request.bodyLength, false);
     body.awaitsContinue = request.expectsContinue && this.#input.isEmpty;
     this.payload = body.isBuffered ? body.read() as Uint8Array | null : null;
@@ -280,11 +283,9 @@ export class Http1Exchange implements Exchange, ExchangeWaiter {
     });
   }
 
-  readonly #write = async (view: Uint8Array): Promise<void> => {
-    const { failure, context } = this.#owner;
-    if (failure !== null) throw failure;
-    await this.output.write(view);
-    if (this.#input.ended) this.#halfClosed.wrote(context.deadlines.now);
+  readonly #write = (view: Uint8Array): Promise<void> => {
+    const { failure } = this.#owner;
+    return failure === null ? this.output.write(view) : Promise.reject(failure);
   };
 
   // ── The client, while it waits ──────────────────────────────────────────────────────────────
@@ -296,6 +297,9 @@ export class Http1Exchange implements Exchange, ExchangeWaiter {
     else if (input.ended) {
       const { now } = this.#owner.context.deadlines;
       this.#halfClosed.ended(now);
+      // A write under way gets through later than FIN has come.
+      const isStreaming = this.output.writing && this.output.pending === null;
+      this.#sentBefore = isStreaming ? -1 : this.output.sent;
       this.checkHalfClosed(now);
     } else this.#watchClient();
   }
@@ -304,6 +308,11 @@ export class Http1Exchange implements Exchange, ExchangeWaiter {
   checkHalfClosed(now: number): void {
     // A write under way shows by itself whether the client is there.
     if (this.output.writing) return;
+    const { sent } = this.output;
+    if (sent !== this.#sentBefore) {
+      this.#sentBefore = sent;
+      this.#halfClosed.wrote(now);
+    }
     // HTTP/1.0 knows no interim responses to probe with: it is left to its response.
     if (!this.responded && this.request.version === 10) return;
     const verdict = this.#halfClosed.check(now, this.responded);

@@ -51,7 +51,5 @@ export function sendResponse(
     return output.writeLater(out, at, buffers);
   }
   const withTrailers = request.acceptsTrailers || request.isGrpc;
-  return writeBody(out, at, first, body, chunked, withTrailers, write).then(() =>
-    buffers.give(out)
-  );
+  return writeBody(out, at, first, body, chunked, withTrailers, write, buffers);
 }

@@ -6,7 +6,7 @@
  * Drives the same parts in the same order as `Http1ServerConnection`, which keeps its offsets to itself;
  * `parsers_test.ts` holds the two against each other.
  */
-import { type Buffers, createBuffers } from "../../proxy/io/buffer_pool.ts";
+import { BufferPool, type Buffers, createBuffers } from "../../proxy/io/buffer_pool.ts";
 import { type ErrorCode, ProxyError } from "../../proxy/errors.ts";
 import { InputBody } from "../../proxy/http1/body.ts";
 import { writeBody } from "../../proxy/http1/body_writer.ts";
@@ -124,6 +124,8 @@ function pairsOf(fields: RequestHead["fields"]): (readonly [string, string])[] {
   return Array.from({ length: fields.count }, (_, i) => [fields.name(i), fields.value(i)] as const);
 }
 
+const BUFFERS = new BufferPool(1024, 1);
+
 /** HTTP/1.0 requests may name no host; the peers want one. */
 const NO_HOST = "none";
 
@@ -135,7 +137,7 @@ async function forward(head: RequestHead, body: CopiedBody, pieces: Uint8Array[]
   await writeBody(out, at, body.read(), body, chunked, head.isGrpc, (view) => {
     pieces.push(view.slice());
     return Promise.resolve();
-  });
+  }, BUFFERS);
 }
 
 /** A body that keeps what it hands out. */
