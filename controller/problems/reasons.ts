@@ -291,6 +291,12 @@ const SECTIONS: readonly (readonly [title: string, rows: readonly Row[]])[] = [
       WARNING,
       "the published certificate stays in use; reissue it with a shorter key",
     ],
+    [
+      "CertificateTooLarge",
+      SECRET,
+      WARNING,
+      "the published certificate stays in use; remove certificates that clients do not need from tls.crt",
+    ],
     ["SecretNameMissing", INGRESS, WARNING, "the TLS entry references no Secret"],
     ["SecretTypeUnexpected", SECRET, WARNING, "the type is not `kubernetes.io/tls`"],
     ["TlsHostConflict", INGRESS, ERROR, "another Ingress determines the certificate of the host"],

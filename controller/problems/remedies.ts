@@ -96,6 +96,8 @@ export const REMEDIES: Readonly<Record<string, string>> = {
   SecretInvalid:
     "Write a certificate and its key as tls.crt and tls.key, both in PEM: kubectl create secret tls.",
   CertificateKeyTooLong: "Reissue the certificate with an RSA key of at most 4,096 bits, or ECDSA.",
+  CertificateTooLarge:
+    "Write only the server's certificate and its intermediate issuers into tls.crt: at most 100 KiB, and 16 KiB for tls.key.",
   SecretNameMissing: "Add the name of a Secret of type kubernetes.io/tls to the TLS entry.",
   SecretTypeUnexpected:
     "Recreate the Secret with type kubernetes.io/tls, which the API server validates.",

@@ -1,7 +1,7 @@
 /**
  * YAML of golden cases. In: manifests in which `!file NAME …` stands for the text of files in `certificates/`,
- * one after the other, and `!base64 NAME …` for the same in base64. Out: their documents; and the form of
- * outputs.
+ * one after the other, and `!base64 NAME …` for the same in base64; `NAME*20` is a file twenty times. Out: their
+ * documents; and the form of outputs.
  */
 import { type Document, isMap, isScalar, isSeq, parseAllDocuments, visit } from "yaml";
 
@@ -29,7 +29,10 @@ const base64Tag = {
 
 function readCertificates(names: string): string {
   return names.split(" ")
-    .map((name) => Deno.readTextFileSync(new URL(name, CERTIFICATES)))
+    .map((written) => {
+      const [name, times = "1"] = written.split("*");
+      return Deno.readTextFileSync(new URL(name, CERTIFICATES)).repeat(Number(times));
+    })
     .join("");
 }
 

@@ -6,7 +6,8 @@
  * `TranslateOptions` that differ from the defaults below), `now` (a time), and `published` (the
  * objects of which the snapshot published before was made), `claims` (those recorded to hosts, null
  * for none; the output then has those to record). `!file NAME …` stands for the text of
- * files in `certificates/`, one after the other, and `!base64 NAME …` for the same in base64.
+ * files in `certificates/`, one after the other, and `!base64 NAME …` for the same in base64;
+ * `NAME*20` is a file twenty times.
  */
 import { X509Certificate } from "node:crypto";
 import { type Resources } from "../../controller/kube/resources.ts";

@@ -10,6 +10,7 @@ export const CERTIFICATE_EXAMPLES: Readonly<Record<string, string>> = {
   ].join("\n"),
   SecretInvalid: "A Secret of type kubernetes.io/tls whose tls.key does not belong to tls.crt.",
   CertificateKeyTooLong: "A certificate with an RSA key of 8192 bits.",
+  CertificateTooLarge: "A tls.crt with the server's certificate and 150 roots behind it.",
   SecretNameMissing: [
     "spec:",
     "  tls:",

@@ -16,6 +16,7 @@ import type {
   UpstreamTls,
 } from "../../../shared/snapshot/types.ts";
 import { type SecretModel, showTime } from "../certificates/certificate_source.ts";
+import { authorityExcess, pairExcess } from "../certificates/pair_limits.ts";
 import { NO_PARTS, readSecretParts, type SecretParts } from "../certificates/secret_parts.ts";
 import { type Identified, keyOf } from "../../base/identity.ts";
 import { asObject, describe, fieldOf, isAbsent, quote } from "../../base/json.ts";
@@ -100,7 +101,9 @@ export class UpstreamTlsReader {
     wish: TlsWish,
   ): WishedTls {
     const { ref } = service.identity;
-    const parts = wish.secret === null ? NO_PARTS : this.#partsOf(wish.secret, ref.namespace);
+    const parts = wish.secret === null
+      ? NO_PARTS
+      : withinLimits(this.#partsOf(wish.secret, ref.namespace), wish.secret.name);
     if (typeof parts === "string") {
       const kept = this.#published.settings(id);
       const { field } = wish;
@@ -176,8 +179,9 @@ export class UpstreamTlsReader {
     let fault = found.fault;
     if (found.secret !== null) {
       const { authority } = found.secret;
-      if (typeof authority !== "string") return authority;
-      fault = `Secret ${written} cannot be used: ${authority}`;
+      const why = typeof authority === "string" ? authority : authorityExcess(authority);
+      if (typeof authority !== "string" && why === null) return authority;
+      fault = `Secret ${written} cannot be used: ${why}`;
     }
     const kept = this.#published.settings(upstream)?.ca;
     report.error(fieldNamed(CA), {
@@ -202,7 +206,8 @@ export class UpstreamTlsReader {
     let fault = found.fault;
     if (found.secret !== null) {
       const { reading, shown } = found.secret;
-      if (reading.ok && shown !== null) {
+      const why = shown === null ? null : pairExcess(shown)?.fault ?? null;
+      if (reading.ok && shown !== null && why === null) {
         const { validTo } = reading.certificate;
         if (this.#now > validTo) {
           report.warning(field, {
@@ -214,7 +219,7 @@ export class UpstreamTlsReader {
         }
         return this.#show(shown);
       }
-      if (!reading.ok) fault = `Secret ${written} cannot be used: ${reading.message}`;
+      fault = `Secret ${written} cannot be used: ${reading.ok ? why : reading.message}`;
     }
     const kept = this.#published.clientCertificate(upstream);
     report.error(field, {
@@ -268,6 +273,15 @@ class PublishedTls {
     );
     return this.#certificates.get(this.settings(upstream)?.clientCertificate ?? "");
   }
+}
+
+/** A clause where they are too large. */
+function withinLimits(parts: SecretParts | string, name: string): SecretParts | string {
+  if (typeof parts === "string") return parts;
+  const { authority, certificate } = parts;
+  const excess = (certificate === null ? null : pairExcess(certificate)?.fault) ??
+    (authority === null ? null : authorityExcess(authority));
+  return excess === null ? parts : `Secret ${name} cannot be used: ${excess}`;
 }
 
 type WishedTls =

@@ -2,35 +2,17 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { serialiseSnapshot } from "../../../shared/snapshot/serialise.ts";
+import { chainOf, secretWith, securedIngress } from "../../../tests/support/large_certificates.ts";
 import { gateway, ingress, Scene, secure } from "../../../tests/support/shared_address_scene.ts";
 import type { KubeSecret } from "../../kube/resources.ts";
 import { DEFAULT_CLUSTER_BOUNDS, type Translation } from "../translator.ts";
 
-const pem = (name: string) =>
-  Deno.readTextFileSync(new URL(`../../../tests/golden/certificates/${name}`, import.meta.url));
-
-const PAIR = { chain: pem("wildcard.crt"), key: pem("wildcard.key") };
-
-/** Its chain has the same certificate so many times. */
-function secretOf(namespace: string, name: string, times: number): KubeSecret {
-  return {
-    metadata: { namespace, name },
-    type: "kubernetes.io/tls",
-    data: { "tls.crt": btoa(PAIR.chain.repeat(times)), "tls.key": btoa(PAIR.key) },
-  } as unknown as KubeSecret;
-}
-
-function secured(namespace: string, name: string, age: number) {
-  const made = ingress(namespace, name, age, `${name}.${namespace}.test`);
-  const tls = [{ hosts: [`${name}.${namespace}.test`], secretName: name }];
-  return { ...made, spec: { ...made.spec, tls } };
-}
-
-const lineBytes = 1024 * 1024;
+const lineBytes = 200 * 1024;
 const clusterBounds = { ...DEFAULT_CLUSTER_BOUNDS, lineBytes };
 
-/** Of a certificate whose chain takes 500,000 characters. */
-const LARGE = Math.ceil(500_000 / PAIR.chain.length);
+/** With nearly as many bytes as a chain may have. */
+const LARGE = chainOf({ wildcard: 170 });
+const SMALL = chainOf({ wildcard: 2 });
 
 function refused({ problems }: Translation): readonly string[] {
   return problems.filter(({ reason }) => reason === "ClusterLimitExceeded")
@@ -44,11 +26,11 @@ function isWithinLine({ snapshot }: Translation): boolean {
 Deno.test("large certificates of one tenant take the room of the tenant, and not of others", () => {
   const scene = new Scene({ clusterBounds });
   const names = ["a", "b", "c", "d"];
-  const ingresses = names.map((name, i) => secured("evil", name, i));
-  const usual = Array.from({ length: 50 }, (_, i) => secured("shop", `usual-${i}`, 9));
+  const ingresses = names.map((name, i) => securedIngress("evil", name, i));
+  const usual = Array.from({ length: 50 }, (_, i) => securedIngress("shop", `usual-${i}`, 9));
   const secrets = [
-    ...names.map((name) => secretOf("evil", name, LARGE)),
-    ...usual.map(({ metadata: { name } }) => secretOf("shop", name, 2)),
+    ...names.map((name) => secretWith("evil", name, LARGE)),
+    ...usual.map(({ metadata: { name } }) => secretWith("shop", name, SMALL)),
   ];
   const after = scene.apply({ ingresses: [...ingresses, ...usual], secrets });
   assert.deepEqual(refused(after), ["evil/a", "evil/b", "evil/c", "evil/d"]);
@@ -64,7 +46,7 @@ Deno.test("large certificates do not become small ones by many small ones that a
   }));
   const junk = ingress("infra", "junk", 0, "junk.test");
   const secrets = [
-    ...names.map((name) => secretOf("evil", name, LARGE)),
+    ...names.map((name) => secretWith("evil", name, LARGE)),
     ...tls.map(({ secretName }) => ({
       metadata: { namespace: "infra", name: secretName },
       data: { "tls.crt": "AA==", "tls.key": "AA==" },
@@ -72,7 +54,7 @@ Deno.test("large certificates do not become small ones by many small ones that a
   ];
   const after = scene.apply({
     ingresses: [
-      ...names.map((name, i) => secured("evil", name, i)),
+      ...names.map((name, i) => securedIngress("evil", name, i)),
       { ...junk, spec: { ...junk.spec, tls } },
     ],
     secrets,
@@ -87,7 +69,7 @@ Deno.test("large certificates of listeners of several tenants do not keep others
     gateways: tenants.map((namespace, i) =>
       secure(gateway(namespace, "web", i, `*.${namespace}.test`))
     ),
-    secrets: tenants.map((namespace) => secretOf(namespace, "cert", LARGE)),
+    secrets: tenants.map((namespace) => secretWith(namespace, "cert", LARGE)),
   });
   assert.ok(isWithinLine(after));
   assert.ok(after.snapshot.certificates.length > 0);

@@ -20,6 +20,7 @@ import {
 } from "../../base/identity.ts";
 import { fieldOf, quote } from "../../base/json.ts";
 import type { ProblemList, ProblemText, Report } from "../../base/problems.ts";
+import { type Pair, pairExcess } from "./pair_limits.ts";
 
 /** A certificate whose chain and key are in the snapshot itself. */
 export type InlineCertificate = Certificate & {
@@ -46,6 +47,8 @@ export type CertificateSource =
     readonly secret: ObjectRef;
     readonly label: string;
     readonly reason: string;
+    /** Of the Secret; missing where it has to be written anew. */
+    readonly remedy?: string;
   };
 
 /** By `namespace/name`, in the order in which they were asked for. */
@@ -67,6 +70,17 @@ const RSA_REMEDY = "Reissue the certificate with an ECDSA P-256 or RSA 2048 key"
 
 const DATE_REMEDY = "Replace the certificate with a valid one, and check its renewal";
 
+/** What a certificate has too much of to be served. */
+interface Excess {
+  /** Of the Secret. */
+  readonly field: string;
+  /** A clause. */
+  readonly fault: string;
+  readonly remedy: string;
+  /** Of the problem where it is served all the same. */
+  readonly reason: string;
+}
+
 /** A Secret, with the certificate that it holds once it is asked for. */
 export class SecretModel implements Identified {
   readonly identity: Identity;
@@ -74,7 +88,7 @@ export class SecretModel implements Identified {
   #reading: CertificateReading | null = null;
   #inline: Omit<InlineCertificate, "hosts"> | null = null;
   #source: CertificateSource | null = null;
-  #shown: Certificate | null = null;
+  #shown: InlineCertificate | null = null;
   #authority: PemText | string | null = null;
 
   constructor(identity: Identity, object: object) {
@@ -97,7 +111,7 @@ export class SecretModel implements Identified {
   }
 
   /** The certificate for no host, as it is shown to backends; null where there is none. */
-  get shown(): Certificate | null {
+  get shown(): InlineCertificate | null {
     if (this.#shown === null && this.reading.ok) {
       const { id, chain, key, origin } = this.#inlined(this.reading.certificate);
       this.#shown = { id, hosts: [], chain, key, origin };
@@ -150,8 +164,8 @@ export class CertificateSources {
 
   /**
    * @param now Milliseconds since the epoch; decides about problems only.
-   * @param published What was published last: an RSA key of more bits than `maxRsaBits` that is in
-   * it is served on, so that a new limit takes nobody down.
+   * @param published What was published last: a certificate in it that is larger than it may be, or has
+   * an RSA key of more bits than `maxRsaBits`, is served on, so that a new limit takes nobody down.
    */
   constructor(
     secrets: ReadonlyMap<string, SecretModel>,
@@ -218,7 +232,7 @@ export class CertificateSources {
     const report = this.#problems.about(ref);
     const { reading } = found;
     if (reading.ok) {
-      const refused = this.#checkRsa(reading.certificate.rsaBits, found.source, report);
+      const refused = this.#refuse(reading.certificate, found.source, report);
       if (refused !== null) return refused;
       reportType(fieldOf(found.object, "type"), report);
       this.#reportCertificate(reading.certificate, report);
@@ -235,21 +249,34 @@ export class CertificateSources {
     return found.source;
   }
 
-  /** The source in place of one whose RSA key is too long; null for one that may be used. */
-  #checkRsa(bits: number, source: CertificateSource, report: Report): CertificateSource | null {
-    if (bits <= this.#maxRsaBits || source.kind !== "usable") return null;
-    const field = 'data["tls.key"]';
-    const tooLong = `the RSA key has ${bits} bits, more than ${this.#maxRsaBits} (--max-rsa-bits)`;
+  /** The source in place of one that has too much of something; null for one that may be used. */
+  #refuse(
+    certificate: CertificateModel,
+    source: CertificateSource,
+    report: Report,
+  ): CertificateSource | null {
+    if (source.kind !== "usable") return null;
+    const excess = this.#rsaExcess(certificate) ?? sizeExcess(certificate, source.certificate);
+    if (excess === null) return null;
+    const { field, fault, remedy } = excess;
     if (this.#isPublished(source.certificate.id)) {
-      const message = `${tooLong}; the certificate is used on, as it was published before`;
-      report.warning(field, { reason: "CertificateKeyTooLong", message, remedy: RSA_REMEDY });
+      const message = `${fault}; the certificate is used on, as it was published before`;
+      report.warning(field, { reason: excess.reason, message, remedy });
       return null;
     }
-    const message = `${tooLong}, so it is not used`;
-    report.error(field, { reason: "SecretInvalid", message, remedy: RSA_REMEDY });
+    report.error(field, { reason: "SecretInvalid", message: `${fault}, so it is not used`, remedy });
     const { secret, label } = source;
-    const why = `Secret ${secret.name} cannot be used: ${tooLong}`;
-    return { kind: "unusable", secret, label, reason: why };
+    const why = `Secret ${secret.name} cannot be used: ${fault}`;
+    return { kind: "unusable", secret, label, reason: why, remedy };
+  }
+
+  #rsaExcess({ rsaBits }: CertificateModel): Excess | null {
+    return rsaBits <= this.#maxRsaBits ? null : {
+      field: KEY_FIELD,
+      fault: `the RSA key has ${rsaBits} bits, more than ${this.#maxRsaBits} (--max-rsa-bits)`,
+      remedy: RSA_REMEDY,
+      reason: "CertificateKeyTooLong",
+    };
   }
 
   #isPublished(id: string): boolean {
@@ -276,6 +303,18 @@ export class CertificateSources {
       });
     }
   }
+}
+
+const KEY_FIELD = 'data["tls.key"]';
+
+function sizeExcess({ field }: CertificateModel, pair: Pair): Excess | null {
+  const excess = pairExcess(pair);
+  if (excess === null) return null;
+  const { part, fault, remedy } = excess;
+  return {
+    field: part === "chain" ? field : KEY_FIELD,
+    ...{ fault, remedy, reason: "CertificateTooLarge" },
+  };
 }
 
 function foundIn(

@@ -43,7 +43,7 @@ export function readDefaultCertificate(
         : "the default certificate published before stays in use"),
     remedy: isMissing
       ? "Create the Secret, or name one that exists by --default-ssl-certificate"
-      : `Write into the Secret ${PAIR_REMEDY}`,
+      : source.remedy ?? `Write into the Secret ${PAIR_REMEDY}`,
   });
   if (kept === undefined) return null;
   return kept.hosts.length === 0 ? kept : { ...kept, hosts: [] };

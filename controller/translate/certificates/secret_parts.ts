@@ -6,16 +6,16 @@
  * There, a pair of tls.crt and tls.key is read where it is written, ca.crt where it is not empty, and ca.crl
  * beside that; none of them may be broken. Half a pair, which it ignores, cannot be used here.
  */
-import type { Certificate, PemText } from "../../../shared/snapshot/types.ts";
+import type { PemText } from "../../../shared/snapshot/types.ts";
 import { keyOf } from "../../base/identity.ts";
 import { fieldOf, isAbsent } from "../../base/json.ts";
 import { readSecretValue } from "./certificate.ts";
-import type { SecretModel } from "./certificate_source.ts";
+import type { InlineCertificate, SecretModel } from "./certificate_source.ts";
 
 export interface SecretParts {
   readonly authority: PemText | null;
   /** To be shown. */
-  readonly certificate: Certificate | null;
+  readonly certificate: InlineCertificate | null;
 }
 
 export const NO_PARTS: SecretParts = { authority: null, certificate: null };

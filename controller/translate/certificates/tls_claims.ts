@@ -458,6 +458,6 @@ function reportSource(
     message: `${source.reason}, so ${consequence}`,
     remedy: source.kind === "missing"
       ? "Create the Secret, or write the name of one that exists in this namespace"
-      : `Write into the Secret ${PAIR_REMEDY}`,
+      : source.remedy ?? `Write into the Secret ${PAIR_REMEDY}`,
   });
 }
