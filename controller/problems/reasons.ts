@@ -154,9 +154,9 @@ const SECTIONS: readonly (readonly [title: string, rows: readonly Row[]])[] = [
     ],
     [
       "ClusterLimitExceeded",
-      INGRESS,
-      ERROR,
-      "with it the configuration would exceed the [capacity of proxies or of the published objects](tenants.md#bounds); its published configuration stays active, and paths that it protects more now return 503",
+      ["Ingress", "Secret"],
+      BOTH,
+      "with it the configuration would exceed the [capacity of proxies or of the published objects](tenants.md#bounds); its published configuration or certificate stays active, and paths that an Ingress protects more now return 503",
     ],
     [
       "NamespaceLimitExceeded",

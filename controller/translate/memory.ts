@@ -13,6 +13,7 @@ import { Demands } from "./bounds/demand.ts";
 import { NamespaceAdmission } from "./bounds/namespace_bounds.ts";
 import { PublishedGateways } from "./bounds/published_gateways.ts";
 import { readSecret, type SecretModel } from "./certificates/certificate_source.ts";
+import { PublishedPairs } from "./bounds/held_certificates.ts";
 import { RequiredSecrets } from "./certificates/required_secrets.ts";
 import { CertificateAssigner } from "./certificates/tls.ts";
 import { CredentialsReader } from "./credentials/credentials.ts";
@@ -65,6 +66,7 @@ export class StageMemory {
   readonly usedSettings = new UsedSettings();
   readonly credentials = new CredentialsReader();
   readonly hostSettings = new HostSettingsList();
+  readonly publishedPairs = new PublishedPairs();
   readonly certificates = new CertificateAssigner();
   readonly statuses = new StatusCollector();
   readonly gateway: GatewayTranslator;

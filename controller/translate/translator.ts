@@ -19,6 +19,7 @@ import type { ConfigMapOptions } from "./config_map/global_settings.ts";
 import { reportGlobalAuth } from "./config_map/global_auth.ts";
 import { BackendResolver } from "./backends/backend.ts";
 import { CertificateSources } from "./certificates/certificate_source.ts";
+import { HeldCertificates } from "./bounds/held_certificates.ts";
 import type { RefusalOptions } from "./routes/closures.ts";
 import {
   type DefaultCertificate,
@@ -235,7 +236,9 @@ export class Translator {
     const configMap = options.configMap ?? null;
     reportGlobalAuth(globals.settings, configMap, ingresses, backends, problems);
     const { maxRsaBits } = options;
-    const sources = new CertificateSources(secrets, now, problems, published, maxRsaBits);
+    const { full } = memory.clusterBounds;
+    const held = new HeldCertificates(memory.publishedPairs, full, published, secrets);
+    const sources = new CertificateSources(secrets, now, problems, published, maxRsaBits, held);
     const tls = memory.certificates.assign(ingresses, sources, published, ownership, problems);
     const byDefault = readDefaultCertificate(
       options.defaultCertificate,

@@ -124,7 +124,7 @@ export const GATEWAY_PARSERS: readonly Parser[] = [
   }),
   listParser({
     name: "certificates of the listeners of a namespace",
-    functions: ["kept", "take"].map((name) =>
+    functions: ["kept", "published", "take"].map((name) =>
       `controller/translate/gateway/certificate_bounds.ts CertificateRoom.${name}`
     ).concat("controller/translate/gateway/certificate_bounds.ts new CertificateRoom"),
     count: 4096,
@@ -148,6 +148,7 @@ export const GATEWAY_PARSERS: readonly Parser[] = [
           room.take("one", all);
           room.take("one", all);
           room.kept("one", all);
+          for (const each of all) room.published("one", each);
         };
       },
     },

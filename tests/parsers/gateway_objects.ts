@@ -257,7 +257,7 @@ export function translateAll(
   return translateGatewayApi(given, {
     services: servicePorts(new Map([["one/x", SERVICE]])),
     upstreams: { faultOf: () => null },
-    secrets: { find: () => "no Secret", namesOf: () => [] },
+    secrets: { find: () => "no Secret", namesOf: () => [], asPublished: () => null },
     namespaces: new Map([["one", {}]]),
     bounds: { routes: limit, hostBytes: limit, certificates: limit },
     taken: new Map(),

@@ -28,7 +28,7 @@ import { FilterSetSizes, publishedGatewayParts } from "./gateway_tally.ts";
 import { PublishedGateways } from "./published_gateways.ts";
 import { consequence, type NamespaceAdmission, type NamespaceBounds } from "./namespace_bounds.ts";
 import { type Parts, PartsCounter, publishedParts } from "./namespace_parts.ts";
-import { type PairSizes, pairSizes } from "./pair_sizes.ts";
+import { type PairSizes, pairSizes, renewalStep } from "./pair_sizes.ts";
 import type { Report } from "../../base/problems.ts";
 import { compareText } from "../../base/text_order.ts";
 import type { Source, SourceList } from "../model/source.ts";
@@ -54,7 +54,7 @@ export interface StayingGateways {
 
 interface Admitted {
   readonly list: SourceList;
-  readonly isCrowded: boolean;
+  readonly full: ClusterFull;
 }
 
 export class ClusterAdmission {
@@ -67,6 +67,7 @@ export class ClusterAdmission {
     publishedGatewayParts(published, this.#filterSets)
   );
   readonly #lastRoom = new LastResult<RoomInputs, GatewayRoom>();
+  readonly #lastTaken = new LastResult<TakenInputs, ReadonlyMap<string, Parts>>();
   readonly #memory = new LastResult<Inputs, Admitted>();
 
   constructor(
@@ -96,7 +97,7 @@ export class ClusterAdmission {
     const recalled = this.#memory.recall((inputs) =>
       inputs.list === list && inputs.published === published && inputs.bounds === bounds &&
       inputs.pairs === pairs &&
-      (before?.result.isCrowded !== true || isSameObjects(inputs.gateways, gateways))
+      (this.full.namespaces.size === 0 || isSameObjects(inputs.gateways, gateways))
     );
     if (recalled !== null) return recalled.list;
     const inputs = { list, published, bounds, pairs, gateways };
@@ -111,8 +112,13 @@ export class ClusterAdmission {
       last.problems.length === next.problems.length;
     return this.#memory.keep(inputs, {
       list: isSame ? last : next,
-      isCrowded: crowded.size > 0,
+      full: clusterFull({ crowded, resource }, bounds),
     }).list;
+  }
+
+  /** The namespaces whose Ingresses may add nothing, of the last that were admitted. */
+  get full(): ClusterFull {
+    return this.#memory.last?.result.full ?? NOT_FULL;
   }
 
   #crowdedIngresses({ list, published, bounds, pairs, gateways }: Inputs): Crowded {
@@ -143,7 +149,7 @@ export class ClusterAdmission {
   ): number {
     const scale = new Scale(published, bounds);
     const taken = plus(
-      scale.totalOf(this.#counter.sized(ingresses, this.#pairs.of(secrets))),
+      scale.totalOf(this.#taken(ingresses, secrets, published)),
       scale.totalOf(this.#publishedOfGateways(published)),
       1,
     );
@@ -163,25 +169,37 @@ export class ClusterAdmission {
     published: Snapshot | null,
     bounds: ClusterBounds,
   ): GatewayRoom {
-    const taken = this.#counter.sized(ingresses, this.#pairs.of(secrets));
+    const taken = this.#taken(ingresses, secrets, published);
     return this.#lastRoom.recall((last) =>
       last.taken === taken && last.published === published && last.bounds === bounds
     ) ?? this.#lastRoom.keep({ taken, published, bounds }, {
       fullFor: (wanted) => {
-        const { crowded, resource } = crowdedNamespaces({
+        const crowded = crowdedNamespaces({
           wanted,
           scale: new Scale(published, bounds),
           before: () => this.#publishedOfGateways(published),
           others: taken,
         });
-        if (crowded.size === 0) return NOT_FULL;
-        const [what, remedy] = describeFull(resource, bounds);
-        const excess =
-          `the configuration would take more than ${what}, and the largest namespaces add ` +
-          "nothing to that";
-        return { namespaces: crowded, excess, remedy };
+        return clusterFull(crowded, bounds);
       },
     });
+  }
+
+  /**
+   * What admitted Ingresses take. In a namespace that may add nothing, certificates that have grown stay as they were
+   * published (`held_certificates.ts`): they take no room from others.
+   */
+  #taken(
+    ingresses: readonly Source[],
+    secrets: readonly KubeSecret[],
+    published: Snapshot | null,
+  ): ReadonlyMap<string, Parts> {
+    const sized = this.#counter.sized(ingresses, this.#pairs.of(secrets));
+    const { full } = this;
+    if (full.namespaces.size === 0) return sized;
+    return this.#lastTaken.recall((last) =>
+      last.sized === sized && last.full === full && last.published === published
+    ) ?? this.#lastTaken.keep({ sized, full, published }, withoutGrowth(sized, full, published));
   }
 
   #publishedOfGateways(published: Snapshot | null): ReadonlyMap<string, Parts> {
@@ -226,6 +244,14 @@ const NO_NAMESPACES: ReadonlySet<string> = new Set();
 
 export const NOT_FULL: ClusterFull = { namespaces: NO_NAMESPACES, excess: "", remedy: "" };
 
+function clusterFull({ crowded, resource }: Crowded, bounds: ClusterBounds): ClusterFull {
+  if (crowded.size === 0) return NOT_FULL;
+  const [what, remedy] = describeFull(resource, bounds);
+  const excess = `the configuration would take more than ${what}, and the largest namespaces add ` +
+    "nothing to that";
+  return { namespaces: crowded, excess, remedy };
+}
+
 function isSameObjects(a: StayingGateways, b: StayingGateways): boolean {
   return a.objects.every((list, i) => isSameList(list, b.objects[i]));
 }
@@ -234,6 +260,31 @@ interface RoomInputs {
   readonly taken: ReadonlyMap<string, Parts>;
   readonly published: Snapshot | null;
   readonly bounds: ClusterBounds;
+}
+
+interface TakenInputs {
+  readonly sized: ReadonlyMap<string, Parts>;
+  readonly full: ClusterFull;
+  readonly published: Snapshot | null;
+}
+
+function withoutGrowth(
+  sized: ReadonlyMap<string, Parts>,
+  { namespaces }: ClusterFull,
+  published: Snapshot | null,
+): ReadonlyMap<string, Parts> {
+  const before = publishedParts(published);
+  const secured = before.values().filter(({ certificates }) => certificates > 0).toArray().length;
+  return new Map(Array.from(sized, ([namespace, parts]) => {
+    if (!namespaces.has(namespace)) return [namespace, parts];
+    const { chains, keys } = before.get(namespace) ?? NO_PARTS;
+    const step = renewalStep(chains + keys, secured);
+    return [namespace, {
+      ...parts,
+      chains: Math.min(parts.chains, chains + step),
+      keys: Math.min(parts.keys, keys + step),
+    }];
+  }));
 }
 
 interface Crowded {

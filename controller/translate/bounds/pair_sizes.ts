@@ -19,6 +19,31 @@ export type PairSizes = ReadonlyMap<string, PairSize>;
 /** Of a Secret that is not known: a leaf and an intermediate of RSA, and a key of 2,048 bits. */
 const USUAL_PAIR: PairSize = { chain: 4_000, key: 1_700 };
 
+/**
+ * What all certificates that may grow in a full cluster may grow by together, in characters, beside a sixteenth of
+ * what they have. The bounds of the cluster leave room for both.
+ */
+const RENEWAL_ROOM = 256 * 1024;
+
+/** Of one namespace, at most: some five ordinary certificates. */
+const RENEWAL_STEP = 32 * 1024;
+
+/** Of what a namespace has. */
+const RENEWAL_SHARE = 1 / 16;
+
+/**
+ * Certificates of a namespace that may add nothing may grow to the next multiple of this when they are renewed, in
+ * characters of chains and keys. Each step is a multiple of all smaller ones, so that no change of the size or of the
+ * number of namespaces makes room again and again.
+ *
+ * @param size Of what is published of the namespace.
+ * @param namespaces That have certificates.
+ */
+export function renewalStep(size: number, namespaces: number): number {
+  const most = Math.max(size * RENEWAL_SHARE, Math.min(RENEWAL_STEP, RENEWAL_ROOM / namespaces));
+  return 2 ** Math.floor(Math.log2(Math.max(1, most)));
+}
+
 /** Text for each character of base64. */
 const DECODED = 3 / 4;
 

@@ -148,11 +148,22 @@ export function readSecret(object: object): SecretModel | null {
   return identity === null ? null : new SecretModel(identity, object);
 }
 
+/** Secrets in whose place the certificate that was published of them stays in use. */
+export interface HeldPairs {
+  /** As it was published; null where the Secret's own counts. */
+  find(secret: SecretName): SecretModel | null;
+  /** Why that is so. */
+  problem(secret: SecretName): ProblemText;
+  /** A published certificate as its Secret had it; null where it cannot be read. */
+  asPublished(certificate: InlineCertificate): SecretModel | null;
+}
+
 export class CertificateSources {
   #secrets: ReadonlyMap<string, SecretModel>;
   #now: number;
   #problems: ProblemList;
   #maxRsaBits: number;
+  #held: HeldPairs | null;
   /** Those that were published last; null until somebody asks. */
   #publishedIds: ReadonlySet<string> | null = null;
   #published: Snapshot | null;
@@ -160,7 +171,7 @@ export class CertificateSources {
   #sources = new Map<string, CertificateSource>();
   /** Those that were found for Gateways alone. */
   #ofGateways = new Map<string, CertificateSource>();
-  #untimely = new Map<string, ProblemText>();
+  #notes = new Map<string, ProblemText[]>();
 
   /**
    * @param now Milliseconds since the epoch; decides about problems only.
@@ -173,12 +184,14 @@ export class CertificateSources {
     problems: ProblemList,
     published: Snapshot | null,
     maxRsaBits = DEFAULT_MAX_RSA_BITS,
+    held: HeldPairs | null = null,
   ) {
     this.#secrets = secrets;
     this.#now = now;
     this.#problems = problems;
     this.#published = published;
     this.#maxRsaBits = maxRsaBits;
+    this.#held = held;
   }
 
   /** What was found until now for Ingresses, for `changedSince` of later sources. */
@@ -187,11 +200,21 @@ export class CertificateSources {
   }
 
   /**
-   * What is wrong now with the time of those that were found, by `namespace/name`: a problem of the
+   * What is wrong now with those that were found and are used, by `namespace/name`: a problem of the
    * Ingresses as well, since `kubectl describe` shows no Events of a Secret.
    */
-  untimely(): ReadonlyMap<string, ProblemText> {
-    return this.#untimely;
+  notes(): ReadonlyMap<string, readonly ProblemText[]> {
+    return this.#notes;
+  }
+
+  /** The Secret of a usable source, as it counts; undefined where there is none. */
+  modelOf(secret: SecretName): SecretModel | undefined {
+    return this.#held?.find(secret) ?? this.#secrets.get(secret.key);
+  }
+
+  /** As in `HeldPairs`. */
+  asPublished(certificate: InlineCertificate): SecretModel | null {
+    return this.#held?.asPublished(certificate) ?? null;
   }
 
   /**
@@ -218,11 +241,13 @@ export class CertificateSources {
   findForGateway(secret: SecretName): CertificateSource {
     const ofIngresses = this.#sources.get(secret.key);
     if (ofIngresses !== undefined) return ofIngresses;
-    const read = () => this.#read(secret, this.#secrets.get(secret.key));
+    const read = () => this.#read(secret);
     return foundIn(this.#ofGateways, secret, read);
   }
 
-  #read({ ref, key, label }: SecretName, found: SecretModel | undefined): CertificateSource {
+  #read(secret: SecretName): CertificateSource {
+    const { ref, key, label } = secret;
+    const found = this.#secrets.get(key);
     if (found === undefined) {
       const reason = ref.name === ""
         ? "the Secret's name cannot be read"
@@ -231,22 +256,32 @@ export class CertificateSources {
     }
     const report = this.#problems.about(ref);
     const { reading } = found;
-    if (reading.ok) {
-      const refused = this.#refuse(reading.certificate, found.source, report);
-      if (refused !== null) return refused;
-      reportType(fieldOf(found.object, "type"), report);
-      this.#reportCertificate(reading.certificate, report);
-      const whose = `the certificate of Secret ${ref.name}`;
-      const untimely = untimelyText(whose, reading.certificate, this.#now);
-      if (untimely !== null) this.#untimely.set(key, untimely);
-    } else {
+    if (!reading.ok) {
       report.error(reading.field, {
         reason: "SecretInvalid",
         message: `${reading.message}, so it is not used`,
         remedy: `Write ${PAIR_REMEDY}`,
       });
+      return found.source;
     }
-    return found.source;
+    const refused = this.#refuse(reading.certificate, found.source, report);
+    if (refused !== null) return refused;
+    reportType(fieldOf(found.object, "type"), report);
+    const used = this.modelOf(secret) ?? found;
+    const notes: ProblemText[] = [];
+    if (used !== found && this.#held !== null) {
+      const problem = this.#held.problem(secret);
+      report.error(reading.certificate.field, problem);
+      notes.push(problem);
+    }
+    if (used.reading.ok) {
+      this.#reportCertificate(used.reading.certificate, report);
+      const whose = `the certificate of Secret ${ref.name}`;
+      const untimely = untimelyText(whose, used.reading.certificate, this.#now);
+      if (untimely !== null) notes.push(untimely);
+    }
+    if (notes.length > 0) this.#notes.set(key, notes);
+    return used.source;
   }
 
   /** The source in place of one that has too much of something; null for one that may be used. */
@@ -264,7 +299,11 @@ export class CertificateSources {
       report.warning(field, { reason: excess.reason, message, remedy });
       return null;
     }
-    report.error(field, { reason: "SecretInvalid", message: `${fault}, so it is not used`, remedy });
+    report.error(field, {
+      reason: "SecretInvalid",
+      message: `${fault}, so it is not used`,
+      remedy,
+    });
     const { secret, label } = source;
     const why = `Secret ${secret.name} cannot be used: ${fault}`;
     return { kind: "unusable", secret, label, reason: why, remedy };

@@ -65,6 +65,6 @@ export class PublishedCertificates {
   }
 }
 
-function isInline(certificate: Certificate): certificate is InlineCertificate {
+export function isInline(certificate: Certificate): certificate is InlineCertificate {
   return certificate.chain.kind === "pem" && certificate.key.kind === "secret";
 }

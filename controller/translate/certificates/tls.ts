@@ -66,7 +66,7 @@ export class CertificateAssigner {
     }
     this.#last.keep({ ingresses, ownership, found: sources.found(), published }, layout);
     problems.addAll(layout.problems);
-    reportUntimely(ingresses, layout.value, sources, problems);
+    reportNotes(ingresses, layout.value, sources, problems);
     return layout.value;
   }
 
@@ -253,19 +253,19 @@ function replaceCertificates(
 }
 
 /** Not part of what is laid, which no clock may change. */
-function reportUntimely(
+function reportNotes(
   ingresses: readonly Source[],
   { statuses }: TlsLayout,
   sources: CertificateSources,
   problems: ProblemList,
 ): void {
-  const untimely = sources.untimely();
-  if (untimely.size === 0) return;
+  const notes = sources.notes();
+  if (notes.size === 0) return;
   for (const [i, { tls, identity }] of ingresses.entries()) {
     for (const [j, { field, secret }] of tls.entries()) {
-      const text = secret === null ? undefined : untimely.get(secret.key);
-      if (text === undefined || statuses[i][j].hosts.length === 0) continue;
-      problems.about(identity.ref).warning(`${field}.secretName`, text);
+      const own = secret === null ? undefined : notes.get(secret.key);
+      if (own === undefined || statuses[i][j].hosts.length === 0) continue;
+      for (const note of own) problems.about(identity.ref).warning(`${field}.secretName`, note);
     }
   }
 }

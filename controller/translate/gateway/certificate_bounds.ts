@@ -4,13 +4,16 @@
  * namespace must not fill it.
  *
  * Secrets whose certificates were published for the namespace, and that its listeners still name, count from the
- * start, and stay even where they are more than the bounds; also when they are renewed.
+ * start, and stay even where they are more than the bounds; also when they are renewed. In a namespace that may add
+ * nothing, those that have grown stay as they were published.
  */
 import type { Certificate, Snapshot } from "../../../shared/snapshot/types.ts";
 import { type ClusterFull, NOT_FULL } from "../bounds/cluster_bound.ts";
 import type { NamespaceBounds } from "../bounds/namespace_bounds.ts";
 import { publishedOnListeners } from "../bounds/namespace_parts.ts";
 import { keyOf } from "../../base/identity.ts";
+import type { InlineCertificate } from "../certificates/certificate_source.ts";
+import { type Outgrown, outgrown } from "../bounds/held_certificates.ts";
 import { type Condition, falseCondition } from "./objects/condition.ts";
 
 type CertificateBounds = Pick<NamespaceBounds, "certificates" | "hostBytes">;
@@ -30,6 +33,8 @@ export class CertificateRoom {
   readonly #full: ClusterFull;
   /** By namespace of Gateways. */
   readonly #taken = new Map<string, Taken>();
+  /** By namespace of Gateways. */
+  readonly #outgrown = new Map<string, Outgrown>();
 
   /**
    * @param wanted What listeners show, by namespace of their Gateways.
@@ -45,7 +50,11 @@ export class CertificateRoom {
     this.#full = full;
     const before = publishedOnListeners(published);
     for (const [namespace, certificates] of wanted) {
-      const shown = new Set((before.get(namespace) ?? []).map(({ origin }) => keyOf(origin)));
+      const own = before.get(namespace) ?? [];
+      if (full.namespaces.has(namespace)) {
+        this.#outgrown.set(namespace, outgrown(own, certificates, before.size));
+      }
+      const shown = new Set(own.map(({ origin }) => keyOf(origin)));
       const taken: Taken = { secrets: new Set(), bytes: 0 };
       for (const certificate of certificates) {
         const secret = keyOf(certificate.origin);
@@ -91,6 +100,24 @@ export class CertificateRoom {
     }
     for (const certificate of added.values()) add(taken, certificate);
     return null;
+  }
+
+  /** What was published of the same Secret and stays, as there is no room for the certificate; else null. */
+  published(namespace: string, { origin }: Certificate): InlineCertificate | null {
+    return this.#outgrown.get(namespace)?.get(keyOf(origin)) ?? null;
+  }
+
+  /** Of a listener with such a certificate. */
+  heldCondition(): Condition {
+    const { excess, remedy } = this.#full;
+    return falseCondition(
+      "ResolvedRefs",
+      "InvalidCertificateRef",
+      `its certificates are larger than the published ones, and with them ${excess}, so the published ones are ` +
+        `shown. Write smaller certificates, or ${remedy.charAt(0).toLowerCase()}${
+          remedy.slice(1)
+        }.`,
+    );
   }
 
   /** Of a listener that is refused: those that were published for its namespace. */

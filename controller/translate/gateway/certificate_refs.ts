@@ -4,6 +4,7 @@
  */
 import { formatObject, type ObjectRef } from "../../../shared/problem.ts";
 import type { Certificate } from "../../../shared/snapshot/types.ts";
+import type { InlineCertificate } from "../certificates/certificate_source.ts";
 import { type Condition, falseCondition, trueCondition } from "./objects/condition.ts";
 import type { ListenerModel } from "./objects/listener.ts";
 import { showReference } from "./objects/reference.ts";
@@ -13,8 +14,16 @@ import type { ReferenceGrants, Referrer } from "./objects/reference_grant.ts";
 export interface TlsSecrets {
   /** The certificate of a Secret, for no host; why it has none, as a clause; null without the Secret. */
   find(namespace: string, name: string): Certificate | string | null;
-  /** The host patterns that the certificate of a Secret names. */
+  /** The host patterns that the certificate of a Secret names, once it is found. */
   namesOf(namespace: string, name: string): readonly string[];
+  /** A certificate as it was published; null where it cannot be read. */
+  asPublished(certificate: InlineCertificate): ShownPair | null;
+}
+
+/** A certificate, for no host, with the host patterns that it names. */
+export interface ShownPair {
+  readonly certificate: Certificate;
+  readonly names: readonly string[];
 }
 
 export interface ListenerCertificates {

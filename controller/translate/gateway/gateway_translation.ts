@@ -215,7 +215,7 @@ export function translateGatewayApi(
     attachments.settle(each, refused.get(each.route)?.condition ?? null)
   );
   const room = new CertificateRoom(context.bounds, published, certificatesOf(named), full);
-  const listenerTls = boundedCertificates(found, room);
+  const listenerTls = boundedCertificates(found, room, context.secrets);
   const certificates = new Map<string, Certificate>();
   const listeners = serveListeners(placed, (listener) => {
     const shown = listenerTls.get(listener)!.certificates;
@@ -395,6 +395,7 @@ function certificatesOf(
 function boundedCertificates(
   listeners: readonly FoundCertificates[],
   room: CertificateRoom,
+  secrets: TlsSecrets,
 ): ReadonlyMap<ListenerModel, ListenerCertificates> {
   return new Map(listeners.map(({ namespace, listener, found }) => {
     const refusal = room.take(namespace, found.certificates);
@@ -402,6 +403,17 @@ function boundedCertificates(
     const bounded = refusal === null
       ? found
       : withCertificates(atField(at, refusal), room.kept(namespace, found.certificates), found);
-    return [listener, bounded] as const;
+    const published = bounded.certificates.map((each) => room.published(namespace, each));
+    if (published.every((each) => each === null)) return [listener, bounded] as const;
+    const shown = published.map((each, i) =>
+      (each === null ? null : secrets.asPublished(each)) ??
+        { certificate: bounded.certificates[i], names: bounded.names[i] }
+    );
+    const held: ListenerCertificates = {
+      condition: refusal === null ? atField(at, room.heldCondition()) : bounded.condition,
+      certificates: shown.map(({ certificate }) => certificate),
+      names: shown.map(({ names }) => names),
+    };
+    return [listener, held] as const;
   }));
 }

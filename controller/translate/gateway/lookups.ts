@@ -10,13 +10,14 @@ import type { ServiceModel } from "../backends/service.ts";
 import {
   type CertificateSource,
   type CertificateSources,
+  type InlineCertificate,
   isSameSource,
   type SecretModel,
 } from "../certificates/certificate_source.ts";
 import { type ServiceBackend, upstreamId } from "../model/backend_ref.ts";
 import type { NamespaceLabels } from "./attachment.ts";
 import type { ServicePorts, ServiceUpstreams } from "./objects/backend_ref.ts";
-import type { TlsSecrets } from "./certificate_refs.ts";
+import type { ShownPair, TlsSecrets } from "./certificate_refs.ts";
 
 /** @param services By `namespace/name`. */
 export function servicePorts(services: ReadonlyMap<string, ServiceModel>): ServicePorts {
@@ -47,21 +48,25 @@ export class UsedSecrets implements TlsSecrets {
   find(namespace: string, name: string): Certificate | string | null {
     const secret = this.#secrets.get(keyOf({ namespace, name }));
     if (secret === undefined) return null;
-    const { reading, identity, shown } = secret;
+    const { reading, identity } = secret;
     if (!reading.ok) return `Secret ${namespace}/${name} cannot be used: ${reading.message}`;
     // It may be one that is not served although it can be read.
     const source = this.#sources.findForGateway(identity);
     this.#asked.set(identity.key, source);
-    return source.kind === "usable" && shown !== null
-      ? shown
-      : source.kind === "usable"
-      ? `Secret ${namespace}/${name} cannot be used`
-      : source.reason;
+    if (source.kind !== "usable") return source.reason;
+    return this.#sources.modelOf(identity)?.shown ?? `Secret ${namespace}/${name} cannot be used`;
   }
 
   namesOf(namespace: string, name: string): readonly string[] {
-    const reading = this.#secrets.get(keyOf({ namespace, name }))?.reading;
-    return reading?.ok === true ? reading.certificate.names : [];
+    const source = this.#asked.get(keyOf({ namespace, name }));
+    return source?.kind === "usable" ? source.names : [];
+  }
+
+  asPublished(published: InlineCertificate): ShownPair | null {
+    const model = this.#sources.asPublished(published);
+    return model?.source.kind === "usable" && model.shown !== null
+      ? { certificate: model.shown, names: model.source.names }
+      : null;
   }
 
   /** Whether later sources have the same for what was asked for; what is wrong with it is a problem there, too. */
