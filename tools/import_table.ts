@@ -172,6 +172,7 @@ const CONTROLLER: Readonly<Record<string, readonly string[]>> = {
   "controller/translate/bounds": [
     "controller/base",
     "controller/kube",
+    "controller/translate/annotations",
     "controller/translate/certificates",
     "controller/translate/model",
   ],

@@ -154,9 +154,9 @@ const SECTIONS: readonly (readonly [title: string, rows: readonly Row[]])[] = [
     ],
     [
       "ClusterLimitExceeded",
-      ["Ingress", "Secret"],
+      ["Ingress", "Secret", "Service"],
       BOTH,
-      "with it the configuration would exceed the [capacity of proxies or of the published objects](tenants.md#bounds); its published configuration or certificate stays active, and paths that an Ingress protects more now return 503",
+      "with it the configuration would exceed the [capacity of proxies or of the published objects](tenants.md#bounds); its published configuration or certificate stays active; paths that an Ingress protects more now, and new backends with a CA, return 503",
     ],
     [
       "NamespaceLimitExceeded",

@@ -14,6 +14,7 @@ import { NamespaceAdmission } from "./bounds/namespace_bounds.ts";
 import { PublishedGateways } from "./bounds/published_gateways.ts";
 import { readSecret, type SecretModel } from "./certificates/certificate_source.ts";
 import { PublishedPairs } from "./bounds/held_certificates.ts";
+import { UpstreamTlsBound } from "./bounds/upstream_tls_bound.ts";
 import { RequiredSecrets } from "./certificates/required_secrets.ts";
 import { CertificateAssigner } from "./certificates/tls.ts";
 import { CredentialsReader } from "./credentials/credentials.ts";
@@ -67,6 +68,7 @@ export class StageMemory {
   readonly credentials = new CredentialsReader();
   readonly hostSettings = new HostSettingsList();
   readonly publishedPairs = new PublishedPairs();
+  readonly upstreamTlsBound = new UpstreamTlsBound();
   readonly certificates = new CertificateAssigner();
   readonly statuses = new StatusCollector();
   readonly gateway: GatewayTranslator;

@@ -280,26 +280,28 @@ export class Translator {
     const credentials = memory.credentials.read(ingresses, secrets, problems);
     const { unaddressed } = memory.ownIngresses;
     const statuses = memory.statuses.collect({ list, routing, tls }, unaddressed, problems);
+    const wanted: Snapshot = {
+      format: SNAPSHOT_FORMAT,
+      version: options.version,
+      ...memory.hostSettings.of(tls.hostSettings, routing.aliases),
+      routes,
+      defaultAction: routing.defaultAction,
+      ...parts,
+      upstreams: backends.upstreams(),
+      ...(credentials.length === 0 ? {} : { credentials }),
+      certificates: memory.certificateOrder.of(certificates),
+      defaultCertificate: byDefault?.id ?? null,
+      ...loopMarkOf(published, options),
+      ...(backends.denied.list.length === 0 ? {} : { denied: backends.denied.list }),
+      ...(globals.settings.trustedProxies.length === 0
+        ? {}
+        : { trustedProxies: globals.settings.trustedProxies }),
+      ...blockedClientsOf(globals.settings.blockedClients, used.filterSets ?? NO_SETS),
+      ...(globals.kept === null ? {} : { globalConfig: globals.kept }),
+    };
+    const snapshot = memory.upstreamTlsBound.apply(wanted, published, clusterBounds, problems);
     return {
-      snapshot: {
-        format: SNAPSHOT_FORMAT,
-        version: options.version,
-        ...memory.hostSettings.of(tls.hostSettings, routing.aliases),
-        routes,
-        defaultAction: routing.defaultAction,
-        ...parts,
-        upstreams: backends.upstreams(),
-        ...(credentials.length === 0 ? {} : { credentials }),
-        certificates: memory.certificateOrder.of(certificates),
-        defaultCertificate: byDefault?.id ?? null,
-        ...loopMarkOf(published, options),
-        ...(backends.denied.list.length === 0 ? {} : { denied: backends.denied.list }),
-        ...(globals.settings.trustedProxies.length === 0
-          ? {}
-          : { trustedProxies: globals.settings.trustedProxies }),
-        ...blockedClientsOf(globals.settings.blockedClients, used.filterSets ?? NO_SETS),
-        ...(globals.kept === null ? {} : { globalConfig: globals.kept }),
-      },
+      snapshot,
       problems: problems.sorted(memory.problemOrder),
       statuses,
       gateway: gateway?.translation ?? null,

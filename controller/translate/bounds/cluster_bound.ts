@@ -148,11 +148,10 @@ export class ClusterAdmission {
     bounds: ClusterBounds,
   ): number {
     const scale = new Scale(published, bounds);
-    const taken = plus(
-      scale.totalOf(this.#taken(ingresses, secrets, published)),
-      scale.totalOf(this.#publishedOfGateways(published)),
-      1,
-    );
+    const taken = [
+      this.#taken(ingresses, secrets, published),
+      this.#publishedOfGateways(published),
+    ].reduce((sum, parts) => plus(sum, scale.totalOf(parts), 1), scale.tls);
     const each = scale.endpoint;
     const room = RESOURCES.filter((resource) => each[resource] > 0).map((resource) => {
       const limit = scale.limits[resource];
@@ -305,7 +304,7 @@ interface CrowdInputs {
 }
 
 function crowdedNamespaces({ wanted, before, others, scale }: CrowdInputs): Crowded {
-  let total = plus(scale.endpoints, scale.totalOf(others), 1);
+  let total = plus(plus(scale.endpoints, scale.tls, 1), scale.totalOf(others), 1);
   const sizes = Array.from(wanted, ([namespace, parts]) => {
     const size = scale.sizeOf(parts);
     total = plus(total, size, 1);
@@ -349,7 +348,7 @@ function reportFull(
   });
 }
 
-function describeFull(
+export function describeFull(
   resource: Resource,
   { memory }: ClusterBounds,
 ): readonly [what: string, remedy: string] {

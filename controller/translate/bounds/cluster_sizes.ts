@@ -11,6 +11,7 @@ import {
   weightOf,
 } from "../../../shared/snapshot/memory.ts";
 import type { Parts } from "./namespace_parts.ts";
+import { upstreamTlsParts } from "./upstream_tls_sizes.ts";
 
 export interface ClusterBounds {
   /** Of each proxy; null where they have no limit that is known. */
@@ -73,6 +74,8 @@ export class Scale {
   readonly endpoints: Size;
   /** One of them. */
   readonly endpoint: Size;
+  /** Of authorities and certificates of TLS to backends. */
+  readonly tls: Size;
 
   constructor(
     published: Snapshot | null,
@@ -85,12 +88,15 @@ export class Scale {
       keys: keyBytes,
       line: lineBytes,
     };
-    const { endpoints, characters } = weightOf({
+    const ofTls = [...(published === null ? [] : upstreamTlsParts(published).values())];
+    const weight = weightOf({
       ...EMPTY_SNAPSHOT,
       upstreams: published?.upstreams ?? [],
     });
+    const characters = ofTls.reduce((sum, { text }) => sum - text, weight.characters);
+    this.tls = ofTls.reduce((sum, each) => plus(sum, this.sizeOf(each), 1), NO_SIZE);
     this.endpoint = this.#sizeOfEndpoints(1, ENDPOINT_CHARACTERS);
-    const all = this.#sizeOfEndpoints(endpoints, characters);
+    const all = this.#sizeOfEndpoints(weight.endpoints, characters);
     const share = (resource: Resource) =>
       Math.min(all[resource], this.limits[resource] * ENDPOINT_SHARE);
     this.endpoints = {
