@@ -4,7 +4,9 @@
  * translation with sample backends does not have. Pure.
  */
 import type { Resources } from "../controller/kube/resources.ts";
+import { isDnsName } from "../controller/base/names.ts";
 import {
+  UPSTREAM_TLS,
   UPSTREAM_TLS_ANNOTATIONS,
   UPSTREAM_TLS_PREFIX,
 } from "../controller/translate/annotations/own_annotation_names.ts";
@@ -16,6 +18,12 @@ const CLOSES: ReadonlySet<string> = new Set([
   "ClientCertificateInvalid",
   "UpstreamCaInvalid",
   "UpstreamNameInvalid",
+]);
+
+/** The annotation with the name of the Secret that they are about, by reason. */
+const NAMES_SECRET: ReadonlyMap<string, string> = new Map([
+  ["ClientCertificateInvalid", UPSTREAM_TLS.clientCertificate],
+  ["UpstreamCaInvalid", UPSTREAM_TLS.ca],
 ]);
 
 /** Of a Service, whose paths stay. */
@@ -37,20 +45,32 @@ export function hasBackendTls({ services }: Pick<Resources, "services">): boolea
   );
 }
 
-/** `default/web`: their ports with TLS get 503 here, too. */
-export function closedServices(problems: readonly Problem[]): ReadonlySet<string> {
-  return new Set(
-    problems.flatMap((problem) =>
-      problem.object?.kind === "Service" && closes(problem)
-        ? [`${problem.object.namespace}/${problem.object.name}`]
-        : []
-    ),
+/**
+ * `default/web`: their ports with TLS get 503 here, too. Secrets are seldom in a folder: sample backends stand in
+ * without them.
+ */
+export function closedServices(
+  problems: readonly Problem[],
+  { services, secrets }: Pick<Resources, "services" | "secrets">,
+): ReadonlySet<string> {
+  const annotations = new Map(
+    services.map(({ metadata }) => [
+      `${metadata?.namespace}/${metadata?.name}`,
+      Object(metadata?.annotations) as Readonly<Record<string, unknown>>,
+    ]),
   );
-}
-
-/** Secrets are seldom in a folder: sample backends stand in without them. */
-function closes({ reason, message }: Problem): boolean {
-  return CLOSES.has(reason) && !/^there is no Secret /.test(message);
+  const known = new Set(secrets.map(({ metadata }) => `${metadata?.namespace}/${metadata?.name}`));
+  return new Set(
+    problems.flatMap(({ object, reason }) => {
+      if (object?.kind !== "Service" || !CLOSES.has(reason)) return [];
+      const { namespace, name } = object;
+      const annotation = NAMES_SECRET.get(reason);
+      const secret = annotation && annotations.get(`${namespace}/${name}`)?.[annotation];
+      const isAbsent = typeof secret === "string" && isDnsName(secret) &&
+        !known.has(`${namespace}/${secret}`);
+      return isAbsent ? [] : [`${namespace}/${name}`];
+    }),
+  );
 }
 
 /** Whether a problem of a Service is about TLS to its pods. */

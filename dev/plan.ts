@@ -83,7 +83,7 @@ export function makePlan(
   const translator = new Translator();
   const asWritten = { ...translateOptions, allowLocalEndpoints: false };
   const written = translator.translate(resources, published, asWritten, clock).problems;
-  const closed = closedServices(written);
+  const closed = closedServices(written, resources);
   const local = localEndpoints(resources, { ...options, samples, closed });
   const translated = translator.translate(local.resources, published, translateOptions, clock);
   const problems = [

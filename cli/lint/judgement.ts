@@ -75,7 +75,7 @@ export function judge(
   const local = localEndpoints(
     { ...resources, services: [...resources.services, ...assumed.services], configMaps },
     {
-      closed: closedServices(written),
+      closed: closedServices(written, resources),
       mappings: [],
       samples: () => ENDPOINTS,
       defaultBackend: null,

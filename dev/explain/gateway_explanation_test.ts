@@ -90,6 +90,7 @@ const CASES: readonly (readonly [string, string, boolean, readonly RegExp[]])[] 
   ]],
   ["shows the shares of backends, and why one gets 500", "http://shop.example.com/shared", true, [
     /\n {2}forwards to default\/api:80 75% or 500 25%\n {2}500, as spec\.rules\[0\]\.backendRefs\[1\] is Service default\/nope, which does not exist\n/,
+    /\n {4}→ Create the Service, or write the name of another one\n/,
   ]],
   ["shows a redirect, and no backend", "http://shop.example.com/old/x", false, [
     /\nRoute: default\/shop 1\.0 [^\n]+\n {2}redirects with 301 to scheme https\n/,

@@ -38,16 +38,10 @@ export function gatewayProblems(
   ];
 }
 
-/** Remedies that an address of its own is. */
-const OWN_ADDRESS = /\baddress (?:of its )?own\b/;
-
 /** The controller may give each Gateway one, which no file says. */
 function withFlag(problem: ConditionProblem): ConditionProblem {
-  // Parameters that contradict each other do so with any address.
-  return problem.reason === "InvalidParameters" || !OWN_ADDRESS.test(problem.remedy) ? problem : {
-    ...problem,
-    remedy: `${problem.remedy}, or start with --backend=LoadBalancer if the controller does`,
-  };
+  const remedy = `${problem.remedy}, or start with --backend=LoadBalancer if the controller does`;
+  return problem.ofSharedAddress ? { ...problem, remedy } : problem;
 }
 
 function unservedGateways(
@@ -177,5 +171,14 @@ function warning(
   message: string,
   { remedy }: Pick<ConditionProblem, "remedy">,
 ): ConditionProblem {
-  return { object, field, reason, message, remedy, severity: "warning", absent: null };
+  return {
+    object,
+    field,
+    reason,
+    message,
+    remedy,
+    severity: "warning",
+    absent: null,
+    ofSharedAddress: false,
+  };
 }

@@ -15,6 +15,8 @@ export interface ConditionProblem extends Problem {
   readonly object: ObjectRef;
   /** The object that is named and does not exist; null where something else is wrong. */
   readonly absent: ObjectRef | null;
+  /** Whether an address of its own, for a Gateway that shares one, would do as well. */
+  readonly ofSharedAddress: boolean;
 }
 
 /** Conditions that say whether clients are served, of a Gateway and by name of its listeners. */
@@ -103,7 +105,7 @@ function conditionProblems(
 function problemOf(
   object: ObjectRef,
   field: string,
-  { type, reason: written, message, absent, ofClass }: Condition,
+  { type, reason: written, message, absent, ofClass, ofSharedAddress }: Condition,
 ): ConditionProblem {
   // One that is True says in its message alone what is not served.
   const reason = written === type ? "UnsupportedValue" : written;
@@ -122,6 +124,7 @@ function problemOf(
     remedy: remedy ?? REMEDIES[reason] ?? "Correct this field",
     severity: "error",
     absent: absent ?? null,
+    ofSharedAddress: ofSharedAddress === true,
   };
 }
 

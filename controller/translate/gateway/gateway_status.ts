@@ -117,7 +117,7 @@ function accepted(
  */
 export function acceptedCondition(listener: ListenerModel, gateway: ConfiguredGateway): Condition {
   const conflict = gateway.conflicts.get(listener.name);
-  if (conflict !== undefined) return falseCondition("Accepted", conflict.reason, conflict.message);
+  if (conflict !== undefined) return { type: "Accepted", status: "False", ...conflict };
   if (listener.refusal !== null) return listener.refusal;
   if (listener.protocol === "HTTPS" && gateway.httpsRefusal !== null) return gateway.httpsRefusal;
   const crowdedOut = gateway.crowdedOut.get(listener.name);

@@ -56,13 +56,16 @@ export class HostAdmission {
     if (listeners.length === 0) {
       return {
         ok: false,
-        condition: falseCondition(
-          "Accepted",
-          "HostnameNotOwned",
-          `spec.hostnames: ${
-            showSome([...refused])
-          }. Write other hostnames, or give the Gateway an address of its own.`,
-        ),
+        condition: {
+          ...falseCondition(
+            "Accepted",
+            "HostnameNotOwned",
+            `spec.hostnames: ${
+              showSome([...refused])
+            }. Write other hostnames, or give the Gateway an address of its own.`,
+          ),
+          ofSharedAddress: true,
+        },
       };
     }
     const notes = [

@@ -121,6 +121,7 @@ function conflictWith(
 ): Conflict {
   return {
     reason: "HostnameConflict",
+    ofSharedAddress: true,
     message:
       `${field}: listener ${name} of ${
         formatObject(identity.ref)

@@ -13,6 +13,8 @@ export interface Condition {
   readonly absent?: ObjectRef;
   /** Name of the GatewayClass whose condition says the same, if that is what is wrong. It is not written. */
   readonly ofClass?: string;
+  /** The Gateway shares an address, and one of its own would do as well. It is not written. */
+  readonly ofSharedAddress?: true;
   /** Where several things are wrong, one for each; the message joins theirs. They are not written. */
   readonly each?: readonly Condition[];
 }

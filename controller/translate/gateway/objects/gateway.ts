@@ -32,6 +32,8 @@ export interface GatewayModel {
 export interface Conflict {
   readonly reason: "ProtocolConflict" | "HostnameConflict";
   readonly message: string;
+  /** As in `Condition`. */
+  readonly ofSharedAddress?: true;
 }
 
 /** Null for an object without a name or a class. */

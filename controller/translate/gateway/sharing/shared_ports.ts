@@ -25,13 +25,14 @@ export function sharedPortFault(
 ): Condition | null {
   if (sharedSocket(listener) !== null) return null;
   const all = SOCKETS.map(({ port, protocol }) => `${port} for ${protocol}`).join(" and ");
-  return falseCondition(
+  const condition = falseCondition(
     "Accepted",
     "PortUnavailable",
     `${listener.field}: the Gateway shares the address of Ingresses, which has the ports ${all}, and no port ` +
       `${listener.port} for ${listener.protocol}. Write one of them, or address own into the parameters of the ` +
       "Gateway.",
   );
+  return { ...condition, ofSharedAddress: true };
 }
 
 /**
