@@ -67,6 +67,7 @@ interface Lane {
 }
 
 class Tunnel implements Deadlined {
+  deadlinePlace = -1;
   readonly #lanes: readonly [Lane, Lane];
   readonly #idleTimeout: number;
   readonly #deadlines: Deadlines;

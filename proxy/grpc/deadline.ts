@@ -14,6 +14,7 @@ export type Watching = "none" | "watched" | "malformed";
 export type Timed = Pick<Exchange, "cancellation" | "request" | "record">;
 
 export class GrpcDeadlines implements Deadlined {
+  deadlinePlace = -1;
   readonly #deadlines: Deadlines;
   /** When each is over, in ms, monotonic. */
   readonly #ends = new Map<Timed, number>();

@@ -30,6 +30,8 @@ export interface ServerConnectionContext {
 
 /** A connection from a client, of either version. */
 export interface DownstreamConnection {
+  /** Among all connections, kept by their roster; -1 at first. */
+  place: number;
   readonly client: Client;
   /** Serves it to its end. Never rejects. */
   serve(): Promise<void>;

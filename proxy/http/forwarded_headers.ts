@@ -26,13 +26,15 @@ import {
 import { addressIn, originalClient } from "./forwarded_for.ts";
 import { countMarks } from "./loop_mark.ts";
 import { type Exchange, type RequestHead, type ResponseHead, UNKNOWN_LENGTH } from "./message.ts";
-import { isRequestId, newRequestId, writeRequestId } from "./request_id.ts";
+import { isRequestId, newRequestId, REQUEST_ID_LENGTH, writeRequestId } from "./request_id.ts";
 import type { TrustedProxies } from "./trusted_proxies.ts";
 
 /** Index of X-Request-Id in the fields that `prepareRequest` adds. */
 const REQUEST_ID = 0;
 /** Index of traceparent there, where requests are traced. */
 export const TRACEPARENT_INDEX = 1;
+/** An id that is to be written over. */
+const NO_ID: readonly [string, string] = ["X-Request-Id", "0".repeat(REQUEST_ID_LENGTH)];
 /** A traceparent that is to be written over. */
 const NO_TRACE = `00-${"0".repeat(32)}-${"0".repeat(16)}-00`;
 const TRACED: readonly [string, string][] = [["traceparent", NO_TRACE]];
@@ -82,11 +84,10 @@ export function prepareRequest(
     // The next request of the connection may come when it is trusted no more.
     exchange.addedMark = "";
   } else if (exchange.added !== null && isAddedFor(exchange, exchange.added, loopMark)) {
-    const { added } = exchange;
-    writeRequestId(added.bytes, added.valueStart(REQUEST_ID));
+    writeNewId(exchange.added);
   } else {
     exchange.added = fieldsOf([
-      ["X-Request-Id", newRequestId()],
+      NO_ID,
       ...(traced ? TRACED : UNTRACED),
       ["X-Forwarded-For", client.address],
       ["X-Real-IP", client.address],
@@ -95,6 +96,7 @@ export function prepareRequest(
       ["CDN-Loop", loopMark],
       ...forwardedHost(request.authority),
     ], HOST_ROOM);
+    writeNewId(exchange.added);
     exchange.addedAuthority = request.authority;
     exchange.addedMark = loopMark;
   }
@@ -112,6 +114,11 @@ export function prepareRequest(
     else if (id === CDN_LOOP) ownMarks += countMarks(fields, i, loopMark);
   }
   return ownMarks;
+}
+
+/** A new id in the place of the last one. */
+function writeNewId(added: Fields): void {
+  writeRequestId(added.bytes, added.valueStart(REQUEST_ID));
 }
 
 /**

@@ -2,6 +2,8 @@
  * Ids of requests, and of spans. In: nothing, or one that somebody else has given. Out: 128 random bits as
  * 32 hexadecimal digits, from a store of random bytes that is filled a page at a time.
  */
+import { latin1 } from "./fields.ts";
+
 export const REQUEST_ID_LENGTH = 32;
 
 /** Of an id that others have given. */
@@ -38,5 +40,5 @@ export function isRequestId(text: string): boolean {
 export function newRequestId(): string {
   const bytes = new Uint8Array(REQUEST_ID_LENGTH);
   writeRequestId(bytes, 0);
-  return String.fromCharCode(...bytes);
+  return latin1(bytes, 0, REQUEST_ID_LENGTH);
 }

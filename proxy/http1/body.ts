@@ -4,8 +4,9 @@
  */
 import type { BufferPool } from "../io/buffer_pool.ts";
 import { type ErrorCode, ProxyError } from "../errors.ts";
-import { dropForbiddenTrailers, Fields } from "../http/fields.ts";
+import { Fields } from "../http/fields.ts";
 import { type Body, UNKNOWN_LENGTH } from "../http/message.ts";
+import { dropForbiddenTrailers } from "../http/trailers.ts";
 import { ChunkDecoder } from "./chunked.ts";
 import { HeadParser } from "./head_parser.ts";
 import type { Input } from "../io/input.ts";

@@ -38,6 +38,7 @@ export interface Http1ClientContext {
 }
 
 export class Http1ClientConnection implements UpstreamExchange, Deadlined {
+  deadlinePlace = -1;
   readonly response = new ResponseHead();
   /** Has served a request before: its end may only mean that the backend was done with it. */
   #isReused = false;

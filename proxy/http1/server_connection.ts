@@ -23,6 +23,8 @@ import { Pipelining } from "./pipelining.ts";
 
 /** After a response that closes, unread bytes are read for this long (ms), so that no RST drops it. */
 const LINGER = 2_000;
+/** After one behind which nothing has come, the client has this long (ms) to close as well. */
+const PARTING_TIME = 200;
 /** Sweeps that find it resting before it drops its exchange: in a burst of requests that is kept. */
 const RESTS = 2;
 
@@ -31,9 +33,12 @@ const HEAD = 1;
 const EXCHANGE = 2;
 const TUNNEL = 3;
 const LINGERING = 4;
-const CLOSED = 5;
+const PARTING = 5;
+const CLOSED = 6;
 
 export class Http1ServerConnection implements ExchangeOwner, Deadlined {
+  deadlinePlace = -1;
+  place = -1;
   readonly transport: Transport;
   readonly client: Client;
   readonly context: ServerConnectionContext;
@@ -83,6 +88,7 @@ export class Http1ServerConnection implements ExchangeOwner, Deadlined {
 
   /** An exchange is under way; else the connection may be closed without loss. */
   get isBusy(): boolean {
+    if (this.#phase === PARTING) return false;
     return this.#phase !== IDLE && this.#phase !== HEAD || this.#hasBegun ||
       this.#pipelining.isWaiting ||
       this.#exchange !== null && this.#exchange.output.pending !== null;
@@ -96,9 +102,15 @@ export class Http1ServerConnection implements ExchangeOwner, Deadlined {
   /** Since when nothing has been under way, in ms, monotonic; Infinity while something is. */
   get idleSince(): number {
     if (this.isBusy) return Infinity;
-    const { limits, deadlines } = this.context;
-    const timeout = this.#requests === 0 ? limits.requestHeadTimeout : limits.clientIdleTimeout;
-    return deadlines.since(this.#deadline, timeout);
+    const { deadlines } = this.context;
+    return deadlines.since(this.#deadline, this.#idleTimeout);
+  }
+
+  /** How long (ms) it may stay as it is, while nothing is under way. */
+  get #idleTimeout(): number {
+    if (this.#phase === PARTING) return PARTING_TIME;
+    const { limits } = this.context;
+    return this.#requests === 0 ? limits.requestHeadTimeout : limits.clientIdleTimeout;
   }
 
   /**
@@ -143,11 +155,9 @@ export class Http1ServerConnection implements ExchangeOwner, Deadlined {
   /** As `#serve`, once the exchange is over. */
   #next(exchange: Http1Exchange): boolean {
     exchange.end();
-    const settled = this.#settle(exchange);
-    if (settled === true) this.#beginWait();
-    else if (settled === false) this.#leave();
-    else settled.then(() => this.#leave(), this.broke);
-    return settled === true;
+    if (!this.#settle(exchange)) return false;
+    this.#beginWait();
+    return true;
   }
 
   #received(exchange: Http1Exchange, isWhole: boolean): void {
@@ -196,6 +206,7 @@ export class Http1ServerConnection implements ExchangeOwner, Deadlined {
   /** Closes at once, whatever is under way. */
   close(): void {
     if (this.#phase === CLOSED) return;
+    const isParting = this.#phase === PARTING;
     this.#phase = CLOSED;
     this.context.deadlines.delete(this);
     const exchange = this.#exchange;
@@ -210,7 +221,7 @@ export class Http1ServerConnection implements ExchangeOwner, Deadlined {
       exchange?.release();
       this.input.release();
     }
-    if (!this.#isResting && !this.#pipelining.cancel()) return;
+    if (!this.#isResting && !isParting && !this.#pipelining.cancel()) return;
     this.#isResting = false;
     this.#leave();
   }
@@ -333,6 +344,7 @@ export class Http1ServerConnection implements ExchangeOwner, Deadlined {
   #clientMoved(): void {
     if (this.#isResting) this.#wake();
     else if (this.#phase === EXCHANGE) this.#exchange?.clientMoved();
+    else if (this.#phase === PARTING) this.#parted();
   }
 
   tunnelBegins(): void {
@@ -341,9 +353,12 @@ export class Http1ServerConnection implements ExchangeOwner, Deadlined {
 
   // ── Ends ────────────────────────────────────────────────────────────────────────────────────
 
-  /** After an exchange: true, at once, when the next request may come. */
-  #settle(exchange: Http1Exchange): boolean | Promise<false> {
-    if (this.#phase === CLOSED) return false;
+  /** After an exchange: true when the next request may come, else the connection ends by itself. */
+  #settle(exchange: Http1Exchange): boolean {
+    if (this.#phase === CLOSED) {
+      this.#leave();
+      return false;
+    }
     const unread = !exchange.body.done;
     this.#lent = unread;
     if (!exchange.responded) {
@@ -352,17 +367,48 @@ export class Http1ServerConnection implements ExchangeOwner, Deadlined {
           ? new ProxyError("client_gone")
           : new ProxyError("internal", "an exchange ended without an answer"),
       );
+      this.#leave();
       return false;
     }
-    if (exchange.closesAfter || unread) return this.#settleLast(exchange, unread);
+    if (exchange.closesAfter || unread) {
+      this.#settleLast(exchange, unread);
+      return false;
+    }
     exchange.settle();
     return true;
   }
 
-  async #settleLast(exchange: Http1Exchange, unread: boolean): Promise<false> {
-    await exchange.output.pending;
-    await this.#close(unread || !this.input.isEmpty);
-    return false;
+  #settleLast(exchange: Http1Exchange, unread: boolean): void {
+    const { pending } = exchange.output;
+    if (pending === null) this.#end(unread);
+    else pending.then(() => this.#end(unread));
+  }
+
+  /** The last response has been sent. */
+  #end(unread: boolean): void {
+    const { isEmpty, isReading } = this.input;
+    const lingers = unread || !isEmpty;
+    const isPlain = !this.client.secure && this.#phase !== CLOSED;
+    if (isPlain && !lingers && isReading) this.#part();
+    else this.#close(lingers).then(() => this.#leave(), this.broke);
+  }
+
+  /**
+   * Sends FIN, and waits a moment for that of the client: so a read is under way that need not be
+   * cancelled, whose error would be dear, and what may still come from the client causes no RST.
+   */
+  #part(): void {
+    this.#phase = PARTING;
+    this.#deadline = this.context.deadlines.in(PARTING_TIME);
+    this.transport.closeWrite().catch(ignore);
+  }
+
+  /** Something has come while it parts. */
+  #parted(): void {
+    const input = this.input;
+    input.start = input.end;
+    if (input.isOver) this.#leave();
+    else input.watch();
   }
 
   /** Sends the local reply to an error of the head, and ends the connection. */
@@ -437,3 +483,5 @@ export class Http1ServerConnection implements ExchangeOwner, Deadlined {
     this.close();
   }
 }
+
+function ignore(): void {}

@@ -25,6 +25,7 @@ export interface Http2ClientContext {
 const LAST_ID = 0x7fff0000;
 
 export class Http2ClientConnection implements Role<ClientStream>, ClientStreamOwner, Deadlined {
+  deadlinePlace = -1;
   readonly core: Connection<ClientStream>;
   readonly isSecure: boolean;
   /** In ms, monotonic. */

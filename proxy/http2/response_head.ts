@@ -7,7 +7,6 @@ import { STATUS_CODES } from "node:http";
 import {
   CONNECTION,
   CONTENT_LENGTH,
-  dropForbiddenTrailers,
   type Fields,
   KEEP_ALIVE,
   PROXY_CONNECTION,
@@ -15,6 +14,7 @@ import {
   TRANSFER_ENCODING,
   UPGRADE,
 } from "../http/fields.ts";
+import { dropForbiddenTrailers } from "../http/trailers.ts";
 import { readContentLength } from "../http/field_values.ts";
 import { type ResponseHead, UNKNOWN_LENGTH } from "../http/message.ts";
 import type { HeadBlock } from "./hpack/head_block.ts";

@@ -26,6 +26,8 @@ const KEPT_TIME = 1_000;
 
 export class Http2ServerConnection
   implements DownstreamConnection, Deadlined, Role<ServerStream>, StreamOwner {
+  deadlinePlace = -1;
+  place = -1;
   readonly client: Client;
   readonly context: Http2ServerContext;
   readonly #connection: Connection<ServerStream>;

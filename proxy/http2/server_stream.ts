@@ -8,7 +8,8 @@
 import { Cancellation } from "../http/cancellation.ts";
 import { NO_DEADLINE } from "../io/deadlines.ts";
 import { asProxyError, type ErrorCode, ProxyError } from "../errors.ts";
-import { asciiBytes, dropForbiddenTrailers, type Fields, X_REQUEST_ID } from "../http/fields.ts";
+import { asciiBytes, type Fields, X_REQUEST_ID } from "../http/fields.ts";
+import { dropForbiddenTrailers } from "../http/trailers.ts";
 import { withoutNamed } from "../http/changed_fields.ts";
 import {
   type Body,

@@ -5,7 +5,11 @@
  * A deadline is a field that its owner writes; setting one costs nothing, and no timer is made for
  * a request. Sweeping 16,384 connections takes well under a millisecond.
  */
+import { type PlaceKeeper, Roster } from "./roster.ts";
+
 export interface Deadlined {
+  /** Kept by `Deadlines`; -1 at first. */
+  deadlinePlace: number;
   /** Ends what is overdue. `now` in ms, monotonic. */
   check(now: number): void;
 }
@@ -18,8 +22,13 @@ const STANDSTILL = 3 * SWEEP_INTERVAL;
 
 export const NO_DEADLINE = Infinity;
 
+const PLACES: PlaceKeeper<Deadlined> = {
+  get: (entry) => entry.deadlinePlace,
+  set: (entry, place) => void (entry.deadlinePlace = place),
+};
+
 export class Deadlines {
-  readonly #entries = new Set<Deadlined>();
+  readonly #entries = new Roster<Deadlined>(PLACES);
   #timer: ReturnType<typeof setInterval> | null = null;
   #now = performance.now();
   #sweptAt = this.#now;
@@ -77,6 +86,6 @@ export class Deadlines {
     this.#sweptAt = this.#now;
     this.#isLeftOut = !this.#isLeftOut && this.#now - before > STANDSTILL;
     if (this.#isLeftOut) return;
-    for (const entry of this.#entries) entry.check(this.#now);
+    this.#entries.visit((entry) => entry.check(this.#now));
   }
 }

@@ -22,14 +22,26 @@ const KNOWN = /^2\.9\./;
 
 const OPERATIONS = KNOWN.test(Deno.version.deno) ? findOperations() : null;
 
-/** The connection as a transport; the caller uses it by that alone from now on. */
+/** Bytes that fit one segment of any network: 1,220 are left of the least MTU of IPv6 (RFC 8200 §5). */
+const SEGMENT = 1_220;
+
+/**
+ * The connection as a transport; the caller uses it by that alone from now on. What is written goes
+ * out at once: messages are written in one piece each, and to wait for more only adds delay. Throws
+ * where the connection has gone.
+ */
 export function tcpTransport(
   connection: Deno.TcpConn,
   operations: Operations | null = OPERATIONS,
 ): Transport {
-  if (operations === null) return connection;
-  const id = (connection as unknown as Record<symbol, unknown>)[operations.internalRidSymbol];
-  return typeof id === "number" ? new TcpTransport(connection, id, operations) : connection;
+  const id = operations === null
+    ? null
+    : (connection as unknown as Record<symbol, unknown>)[operations.internalRidSymbol];
+  if (operations !== null && typeof id === "number") {
+    return new TcpTransport(connection, id, operations);
+  }
+  connection.setNoDelay(true);
+  return connection;
 }
 
 /** Null where Deno has none of them, or keeps them to itself. */
@@ -47,6 +59,9 @@ export class TcpTransport implements Transport {
   readonly connection: Deno.TcpConn;
   readonly #id: number;
   readonly #operations: Operations;
+  /** The system delays small writes, of which the first one would wait for nothing. */
+  #delays = true;
+  #hasWritten = false;
 
   constructor(connection: Deno.TcpConn, id: number, operations: Operations) {
     this.connection = connection;
@@ -59,7 +74,24 @@ export class TcpTransport implements Transport {
   }
 
   write(view: Uint8Array): Promise<number> {
+    if (this.#delays) this.#beforeWrite(view.length);
     return this.#operations.write(this.#id, view);
+  }
+
+  /**
+   * Nagle's algorithm (RFC 9293 §3.7.4) only holds back what follows bytes that are under way: who
+   * writes a single segment, as to a client that comes for one response, is spared a system call.
+   */
+  #beforeWrite(length: number): void {
+    const isAlone = !this.#hasWritten && length <= SEGMENT;
+    this.#hasWritten = true;
+    if (isAlone) return;
+    this.#delays = false;
+    try {
+      this.connection.setNoDelay(true);
+    } catch {
+      // Closed, or gone: the write that follows says so.
+    }
   }
 
   closeWrite(): Promise<void> {

@@ -11,13 +11,13 @@ const WAYS = [
 /** Both ends of a connection; the first one is the transport that is tested. */
 async function connected(
   operations: ReturnType<typeof findOperations>,
-): Promise<{ transport: Transport; peer: Deno.TcpConn }> {
+): Promise<{ transport: Transport; connection: Deno.TcpConn; peer: Deno.TcpConn }> {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const [peer, connection] = await Promise.all([
     listener.accept(),
     Deno.connect({ hostname: "127.0.0.1", port: listener.addr.port }),
   ]);
-  return { transport: tcpTransport(connection, operations), peer };
+  return { transport: tcpTransport(connection, operations), connection, peer };
 }
 
 /** What a read has said of FIN. */
@@ -26,6 +26,34 @@ const isEnd = (count: number | null): boolean => count === null || count === 0;
 Deno.test("this version of Deno has the ops that connections are read and written with", () => {
   assert.notEqual(findOperations(), null);
 });
+
+/** Sizes of writes, and before which of them the system is told to delay none. */
+const DELAYS: readonly (readonly [sizes: readonly number[], told: number])[] = [
+  [[100], -1],
+  [[100, 100, 100], 1],
+  [[0, 100], 1],
+  [[10_000, 100], 0],
+];
+
+for (const [sizes, told] of DELAYS) {
+  Deno.test(`writes of ${sizes} bytes: none is delayed behind another one`, async () => {
+    const { transport, connection, peer } = await connected(findOperations());
+    let written = 0;
+    const calls: number[] = [];
+    const setNoDelay = connection.setNoDelay.bind(connection);
+    connection.setNoDelay = (on) => {
+      calls.push(written);
+      setNoDelay(on);
+    };
+    for (const size of sizes) {
+      await transport.write(new Uint8Array(size));
+      written++;
+    }
+    assert.deepEqual(calls, told < 0 ? [] : [told]);
+    transport.close();
+    peer.close();
+  });
+}
 
 for (const { way, operations } of WAYS) {
   Deno.test(`bytes and ends are transferred in both directions, ${way}`, async () => {

@@ -24,6 +24,9 @@ const PIECE = 64 * 1024;
 /** Memory of chunks this long is given back once they are consumed; below, it is not worth a call. */
 const GIVEN_BACK = 4 * 1024;
 
+/** One for all: each connection ends with it, and the stack of one of its own would tell nothing. */
+const CLOSED = new Error("closed");
+
 /** The two calls of a raw socket's handle that stop and start its reading. */
 interface RawHandle {
   readStop(): void;
@@ -63,7 +66,7 @@ export class TlsTransport implements Transport {
       this.#serve();
     });
     socket.on("error", (error: Error) => this.#broke(error));
-    socket.on("close", () => this.#broke(new Error("closed")));
+    socket.on("close", () => this.#broke(CLOSED));
     if (handle !== null) handle.read((chunk) => this.#arrived(chunk));
   }
 
@@ -133,7 +136,7 @@ export class TlsTransport implements Transport {
 
   close(): void {
     this.#socket.destroy();
-    this.#broke(new Error("closed"));
+    this.#broke(CLOSED);
   }
 
   #arrived(chunk: Uint8Array): void {

@@ -92,6 +92,7 @@ export class Listener {
 
   #hand(connection: Deno.TcpConn): void {
     let peer: Peer;
+    let transport: Transport;
     try {
       const { remoteAddr, localAddr } = connection;
       peer = {
@@ -100,13 +101,12 @@ export class Listener {
         localPort: localAddr.port,
       };
       if (!this.#options.admit(peer.address)) return closeQuietly(connection);
-      // Answers go out in one write each: waiting for more only adds delay.
-      connection.setNoDelay(true);
+      transport = tcpTransport(connection);
     } catch {
       // Gone between accept and here.
       return closeQuietly(connection);
     }
-    this.#options.onConnection(tcpTransport(connection), peer);
+    this.#options.onConnection(transport, peer);
   }
 }
 

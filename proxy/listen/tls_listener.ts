@@ -20,6 +20,7 @@ import { ClientHelloReader } from "./client_hello.ts";
 import type { Peer } from "./listener.ts";
 import type { SelfProbes } from "./self_probes.ts";
 import { PortWatch } from "./port_watch.ts";
+import { Roster } from "../io/roster.ts";
 import { Timeout } from "../io/timeout.ts";
 import { TlsTransport } from "../io/tls_transport.ts";
 import type { Transport } from "../io/transport.ts";
@@ -95,12 +96,22 @@ export interface TlsListenerOptions {
   readonly onExhausted: () => void;
 }
 
+/** One that is under way. */
+interface Handshake {
+  readonly raw: net.Socket;
+  /** In ms, monotonic. */
+  readonly began: number;
+  place: number;
+}
+
 /** One TLS port. */
 export class TlsListener {
   readonly #options: TlsListenerOptions;
   readonly #protocols: string[];
-  /** When each began (ms, monotonic), in that order. */
-  readonly #handshakes = new Map<net.Socket, number>();
+  readonly #handshakes = new Roster<Handshake>({
+    get: (handshake) => handshake.place,
+    set: (handshake, place) => void (handshake.place = place),
+  });
   /** Of which it is not known yet whether a client has made them, and what looks again. */
   readonly #doubtful = new Map<net.Socket, ReturnType<typeof setTimeout>>();
   /** Several sockets may listen on a shared port. */
@@ -154,7 +165,7 @@ export class TlsListener {
     this.#closed = true;
     this.#watch?.close();
     this.#closeServers();
-    for (const raw of this.#handshakes.keys()) raw.destroy();
+    for (const { raw } of [...this.#handshakes]) raw.destroy();
     for (const [raw, timer] of this.#doubtful) {
       clearTimeout(timer);
       raw.destroy();
@@ -167,12 +178,12 @@ export class TlsListener {
    */
   shed(count: number): void {
     const before = performance.now() - STALLED;
-    const all = [...this.#handshakes];
-    const stalled = all.filter(([, began]) => began < before);
+    const all = [...this.#handshakes].sort((one, other) => one.began - other.began);
+    const stalled = all.filter(({ began }) => began < before);
     const others = all.slice(stalled.length).reverse();
-    for (const [raw] of [...stalled, ...others].slice(0, count)) {
-      this.#handshakes.delete(raw);
-      raw.destroy();
+    for (const handshake of [...stalled, ...others].slice(0, count)) {
+      this.#handshakes.delete(handshake);
+      handshake.raw.destroy();
     }
   }
 
@@ -243,10 +254,11 @@ export class TlsListener {
       onError(new Error("the client has ended"));
       raw.destroy();
     };
+    const handshake: Handshake = { raw, began: performance.now(), place: -1 };
     const settle = () => {
       timer.cancel();
       raw.off("end", onEnd);
-      this.#handshakes.delete(raw);
+      this.#handshakes.delete(handshake);
     };
     const timer = new Timeout(handshakeTimeout, () => {
       onHandshakeError(address, `not done in ${handshakeTimeout} ms`);
@@ -254,7 +266,7 @@ export class TlsListener {
     });
     // Strangers may begin as many as they like: it is the others that have stalled that give way.
     if (this.#handshakes.size >= this.#options.handshakes) this.shed(1);
-    this.#handshakes.set(raw, performance.now());
+    this.#handshakes.add(handshake);
     raw.once("end", onEnd);
     raw.once("close", settle);
     heard(raw, (name, hello) => {

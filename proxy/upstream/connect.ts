@@ -110,8 +110,6 @@ async function open(
     connection.close();
     throw refused(address, port, "this proxy's own listener");
   }
-  // Heads and small bodies go out in one write each: waiting for more only adds delay.
-  connection.setNoDelay(true);
   return { transport: tcpTransport(connection), protocol: null };
 }
 

@@ -48,6 +48,7 @@ const BALANCERS = {
 } satisfies Readonly<Record<snapshot.Balance, (random: () => number) => Balancer<never>>>;
 
 export class Upstream<C extends PooledConnection, U = unknown> implements Deadlined {
+  deadlinePlace = -1;
   readonly id: string;
   /** Where attempts at it are counted; its owner's to set. */
   counters = 0;

@@ -213,7 +213,7 @@ function responseParser(place: string, pairs: (text: string) => Pairs): Parser {
     name: `the ${place} of a response of HTTP/2, for either version`,
     functions: [
       "proxy/http/forwarded_headers.ts prepareResponse",
-      "proxy/http/fields.ts dropForbiddenTrailers",
+      "proxy/http/trailers.ts dropForbiddenTrailers",
       "proxy/http2/response_head.ts readResponseHead",
       "proxy/http2/response_head.ts readTrailers",
       "proxy/http2/response_writer.ts responseHeadBound",

@@ -7,6 +7,10 @@ export class MemoryTransport implements Transport {
   /** Writes wait until this settles. */
   held: PromiseWithResolvers<void> | null = null;
   isClosed = false;
+  /** FIN has been sent. */
+  hasEnded = false;
+  /** FIN has arrived. */
+  #isOver = false;
   #unread: Uint8Array<ArrayBufferLike> = new Uint8Array(0);
   #reading: PromiseWithResolvers<void> | null = null;
 
@@ -15,9 +19,16 @@ export class MemoryTransport implements Transport {
     this.#reading?.resolve();
   }
 
+  /** The peer sends FIN. */
+  end(): void {
+    this.#isOver = true;
+    this.#reading?.resolve();
+  }
+
   async read(view: Uint8Array): Promise<number | null> {
     while (this.#unread.length === 0) {
       if (this.isClosed) throw new Error("closed");
+      if (this.#isOver) return 0;
       this.#reading = Promise.withResolvers();
       await this.#reading.promise;
     }
@@ -34,6 +45,7 @@ export class MemoryTransport implements Transport {
   }
 
   closeWrite(): Promise<void> {
+    this.hasEnded = true;
     return Promise.resolve();
   }
 

@@ -1,0 +1,76 @@
+/** How a connection ends whose last response has been sent. */
+import assert from "node:assert/strict";
+import { until } from "../../tests/support/backend.ts";
+import { latin1 } from "../../tests/support/h2_frames.ts";
+import { MemoryTransport } from "../../tests/support/memory_transport.ts";
+import { localReply } from "../forward/local_reply.ts";
+import { DEFAULT_LIMITS } from "../http/limits.ts";
+import { NO_BODY, ResponseHead } from "../http/message.ts";
+import { createBuffers } from "../io/buffer_pool.ts";
+import { Deadlines } from "../io/deadlines.ts";
+import { Http1ServerConnection } from "./server_connection.ts";
+
+const LAST = "GET / HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n";
+
+/** A connection on which the last request has been served, and FIN sent. */
+async function served() {
+  const transport = new MemoryTransport();
+  const errors: string[] = [];
+  const client = {
+    ...{ address: "192.0.2.1", port: 1, localPort: 80, listener: "http" },
+    ...{ secure: false, certificate: null, trusted: false, isExempt: false },
+  };
+  const connection = new Http1ServerConnection(transport, client, {
+    ...{ limits: DEFAULT_LIMITS, buffers: createBuffers(), deadlines: new Deadlines() },
+    ...{ h2c: false, localReply, isDraining: () => false, onExchangeEnd: () => {} },
+    onError: ({ code }) => void errors.push(code),
+    handler(exchange) {
+      const head = new ResponseHead();
+      head.status = 204;
+      head.bodyLength = head.contentLength = 0;
+      return exchange.respond(head, NO_BODY);
+    },
+  });
+  let hasLeft = false;
+  const serving = connection.serve().then(() => hasLeft = true);
+  transport.arrive(latin1(LAST));
+  await until("FIN has been sent", () => transport.hasEnded);
+  const [response] = transport.writes;
+  assert.match(new TextDecoder().decode(response), /^HTTP\/1\.1 204 [^]*Connection: close\r\n/);
+  return { transport, connection, serving, errors, hasLeft: () => hasLeft };
+}
+
+Deno.test("a connection whose last response has been sent closes when its client does", async () => {
+  const { transport, serving, errors, hasLeft } = await served();
+  assert.ok(!transport.isClosed && !hasLeft());
+  transport.end();
+  await serving;
+  assert.ok(transport.isClosed);
+  assert.deepEqual(errors, []);
+});
+
+Deno.test("what a client sends behind its last request is read, so that nothing is reset", async () => {
+  const { transport, serving } = await served();
+  transport.arrive(latin1(LAST));
+  transport.arrive(new Uint8Array(100_000));
+  transport.end();
+  await serving;
+  assert.equal(transport.writes.length, 1);
+  assert.ok(transport.isClosed);
+});
+
+Deno.test("a client that has got its last response and does not close is not waited for", async () => {
+  const { transport, serving, errors } = await served();
+  await serving;
+  assert.ok(transport.isClosed);
+  assert.deepEqual(errors, []);
+});
+
+Deno.test("a connection whose last response has been sent is idle, and can be shed", async () => {
+  const { transport, connection, serving } = await served();
+  assert.ok(!connection.isBusy);
+  assert.ok(connection.idleSince <= performance.now());
+  connection.close();
+  await serving;
+  assert.ok(transport.isClosed);
+});

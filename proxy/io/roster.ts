@@ -1,0 +1,90 @@
+/**
+ * Who is there, where many come and go. In: members that keep their own place. Out: all of them, in the
+ * order in which they came.
+ *
+ * A `Set` would do, but for the garbage collector: one that changes all the time makes a new table every
+ * few changes, and the old one refers to it. When a full collection has moved a table to the old
+ * generation, all that come after it hang on it, with all of their members, and no small collection frees
+ * them: each connection that had ended was copied twice and kept until the next full collection.
+ */
+
+/** Where a roster keeps the place of a member; -1 where it is not in it. */
+export interface PlaceKeeper<T> {
+  get(member: T): number;
+  set(member: T, place: number): void;
+}
+
+/** Fewer gaps are not worth closing. */
+const MIN_GAPS = 32;
+
+export class Roster<T> implements Iterable<T> {
+  readonly #members: (T | null)[] = [];
+  readonly #places: PlaceKeeper<T>;
+  #size = 0;
+  /** `visit` goes through them: nobody is moved. */
+  #isVisiting = false;
+
+  constructor(places: PlaceKeeper<T>) {
+    this.#places = places;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  has(member: T): boolean {
+    return this.#places.get(member) !== -1;
+  }
+
+  /** Nothing happens where it is there already. */
+  add(member: T): void {
+    if (this.has(member)) return;
+    this.#places.set(member, this.#members.length);
+    this.#members.push(member);
+    this.#size++;
+  }
+
+  /** Nothing happens where it is not there. */
+  delete(member: T): void {
+    const place = this.#places.get(member);
+    if (place === -1) return;
+    this.#places.set(member, -1);
+    this.#size--;
+    this.#members[place] = null;
+    if (!this.#isVisiting) this.#closeMany();
+  }
+
+  /** Calls `visitor` once for each that is there from now until its turn; it may add and delete any. */
+  visit(visitor: (member: T) => void): void {
+    const members = this.#members;
+    const { length } = members;
+    this.#isVisiting = true;
+    try {
+      for (let place = 0; place < length; place++) {
+        const member = members[place];
+        if (member !== null) visitor(member);
+      }
+    } finally {
+      this.#isVisiting = false;
+      this.#closeMany();
+    }
+  }
+
+  /** All of them; none may be added or deleted meanwhile. */
+  *[Symbol.iterator](): Iterator<T> {
+    for (const member of this.#members) if (member !== null) yield member;
+  }
+
+  /** Closes the gaps of those that were deleted, where there are more of them than members. */
+  #closeMany(): void {
+    const members = this.#members;
+    if (members.length < 2 * this.#size + MIN_GAPS) return;
+    let place = 0;
+    for (const member of members) {
+      if (member === null) continue;
+      members[place] = member;
+      this.#places.set(member, place++);
+    }
+    members.length = place;
+  }
+}
