@@ -67,6 +67,7 @@ build() { # build MODULE-FOLDER PACKAGE NAME
   local pause
   for pause in 5 20 60 0; do
     # The linker drops debug information (-w), so the compiler does not make it: a sixth of its CPU.
+    # BUILD_FLAGS of tests/peers/go_program.ts are the same, so that the standard library is compiled once.
     (cd "$1" && go build -trimpath -gcflags=all=-dwarf=false -ldflags "$flags" -o "$bin/.$3" "$2") && break
     [ "$pause" != 0 ] || return 1
     echo "building $3 again in $pause s" >&2

@@ -4,7 +4,7 @@
  */
 import { dirname, join } from "node:path";
 import { VERSION } from "../../shared/version.ts";
-import { buildOnce, cacheFolder, go } from "../peers/go_program.ts";
+import { BUILD_FLAGS, buildOnce, cacheFolder, go } from "../peers/go_program.ts";
 import { chosenCases, type ConformanceOptions } from "./options.ts";
 import type { OutcomeFolder } from "./outcomes.ts";
 import { SKIPPED_CASES } from "./skipped_cases.ts";
@@ -20,10 +20,10 @@ export const GATEWAY_CLASS = "pingress";
 const SOURCES = ["go.mod", "go.sum", "conformance_test.go"];
 
 /**
- * Without optimizations and vet, building takes half of the time; the programs wait for others, and do not
- * notice.
+ * Without optimizations and vet, building takes less time; the programs wait for others, and do not
+ * notice. The standard library is that of all other Go programs of the tests, which is compiled already.
  */
-const FLAGS = ["-trimpath", "-ldflags=-s -w", "-gcflags=all=-N -l"];
+const FLAGS = [...BUILD_FLAGS, "-gcflags=all=-N -l -dwarf=false", "-gcflags=std=-dwarf=false"];
 
 export interface SuiteParts {
   /** Path of the suite's program. */

@@ -10,6 +10,11 @@ import { join } from "node:path";
 const MINOR = 26;
 const REMEDY = `install Go 1.${MINOR} or newer`;
 const PROGRAMS = join(import.meta.dirname!, "programs");
+/**
+ * Those of `tests/cluster/build.sh`: what several programs consist of, the standard library above all, is
+ * then compiled once for all of them. The linker drops debug information, so the compiler makes none.
+ */
+export const BUILD_FLAGS = ["-trimpath", "-gcflags=all=-dwarf=false", "-ldflags=-s -w"];
 /** How long a build may take, in ms: the largest fetch and compile a thousand packages. */
 const PATIENCE = 1_800_000;
 
@@ -60,7 +65,7 @@ export async function findPublished({ name, module }: PublishedProgram): Promise
   const [path, version] = module.split("@");
   const target = join(cacheFolder(), `${name}@${version}`);
   return await buildOnce(target, name, async (folder) => {
-    await go(["install", module], { GOBIN: folder });
+    await go(["install", ...BUILD_FLAGS, module], { GOBIN: folder });
     await Deno.rename(join(folder, path.split("/").at(-1)!), join(folder, name));
   });
 }
@@ -69,7 +74,7 @@ export async function findPublished({ name, module }: PublishedProgram): Promise
 export async function findOwn(name: string, sources = PROGRAMS): Promise<Found> {
   const target = join(cacheFolder(), `${name}@${await digestOf(name, sources)}`);
   return await buildOnce(target, name, async (folder) => {
-    await go(["build", "-trimpath", "-o", join(folder, name), `./${name}`], {}, sources);
+    await go(["build", ...BUILD_FLAGS, "-o", join(folder, name), `./${name}`], {}, sources);
   });
 }
 

@@ -4,6 +4,7 @@
  */
 import { join } from "node:path";
 import type { KubeObject } from "../../../cluster/support/api_client.ts";
+import { BUILD_FLAGS } from "../../../peers/go_program.ts";
 import type { NodeCluster, Pod } from "../node_cluster.ts";
 
 const SOURCE = import.meta.dirname!;
@@ -14,7 +15,7 @@ export async function buildApplication(cluster: NodeCluster): Promise<void> {
   const context = await Deno.makeTempDir({ prefix: "pingress-application-" });
   try {
     const { success, stderr } = await new Deno.Command("go", {
-      args: ["build", "-trimpath", "-ldflags=-s -w", "-o", join(context, "app"), "."],
+      args: ["build", ...BUILD_FLAGS, "-o", join(context, "app"), "."],
       cwd: SOURCE,
       env: { CGO_ENABLED: "0", GOTOOLCHAIN: "local", GOWORK: "off" },
     }).output();
