@@ -4,6 +4,7 @@
  * A peer reads frames on standard input (32-bit little-endian length, bytes) and answers each with a
  * line of JSON: a `ParsedStream` whose strings have one character a byte.
  */
+import { BUILD_FLAGS } from "../peers/go_program.ts";
 import type { ParsedStream } from "./parsed.ts";
 
 const HERE = new URL("peers/", import.meta.url).pathname;
@@ -28,6 +29,8 @@ export interface PeerKind {
   /** Makes what is lacking. Throws with what the program says. */
   readonly prepare?: () => Promise<void>;
   readonly command: readonly [string, ...string[]];
+  /** Of `command`, beside what this process has. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 export const PEER_KINDS: readonly PeerKind[] = [
@@ -48,7 +51,8 @@ export const PEER_KINDS: readonly PeerKind[] = [
     name: "go",
     version: ["go", "version"],
     packages: "golang-go",
-    command: ["go", "run", `${HERE}go_peer/main.go`],
+    command: ["go", "run", ...BUILD_FLAGS, `${HERE}go_peer/main.go`],
+    env: { CGO_ENABLED: "0" },
   },
 ];
 
@@ -88,6 +92,7 @@ export class Peer implements PeerParser {
     this.name = kind.name;
     this.#process = new Deno.Command(kind.command[0], {
       args: kind.command.slice(1),
+      env: kind.env,
       stdin: "piped",
       stdout: "piped",
       stderr: "inherit",
