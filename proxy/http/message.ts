@@ -44,7 +44,7 @@ export class RequestHead {
   upgrade = "";
 
   /** @param fields of whoever reads the head; its own by default. */
-  constructor(fields = Fields.usual()) {
+  constructor(fields: Fields = Fields.usual()) {
     this.fields = fields;
   }
 

@@ -49,7 +49,7 @@ Deno.test("a connection whose last response has been sent closes when its client
   assert.deepEqual(errors, []);
 });
 
-Deno.test("what a client sends behind its last request is read, so that nothing is reset", async () => {
+Deno.test("bytes behind the last request are read, so that the response is not reset", async () => {
   const { transport, serving } = await served();
   transport.arrive(latin1(LAST));
   transport.arrive(new Uint8Array(100_000));
