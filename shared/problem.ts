@@ -38,3 +38,8 @@ export function formatObject(ref: ObjectRef): string {
     ? `${ref.kind} ${ref.name}`
     : `${ref.kind} ${ref.namespace}/${ref.name}`;
 }
+
+/** A sentence such as a remedy, to be put behind a comma or semicolon: its first letter is lower case. */
+export function clauseOf(sentence: string): string {
+  return sentence.charAt(0).toLowerCase() + sentence.slice(1);
+}

@@ -9,6 +9,7 @@ import { unreadablePath } from "../../dev/manifests/named_paths.ts";
 import { makePlan, toTranslateOptions } from "../../dev/plan.ts";
 import type { Explainer } from "./explainer.ts";
 import type { ExplainOptions } from "./options.ts";
+import { clauseOf } from "../../shared/problem.ts";
 
 /** Nothing is dialled here: they only show that a sample backend would be. */
 const SAMPLES = [{ address: "127.0.0.1", port: 1 }, { address: "127.0.0.1", port: 2 }];
@@ -48,6 +49,6 @@ function nothingRead(problems: readonly LocatedProblem[]): string {
   return problems.filter(({ problem }) => problem.severity !== "info").map(({ problem, at }) => {
     const { message, remedy } = problem;
     const place = at === null ? "" : `${formatPosition(at)}: `;
-    return `${place}${message}; ${remedy.charAt(0).toLowerCase()}${remedy.slice(1)}`;
+    return `${place}${message}; ${clauseOf(remedy)}`;
   }).join("\n");
 }

@@ -8,6 +8,7 @@ import { type ClusterReading, readCluster } from "./cluster_reader.ts";
 import { leftOutOfCluster } from "./left_out.ts";
 import type { LintInput } from "./lint_input.ts";
 import type { Progress } from "../terminal/progress.ts";
+import { clauseOf } from "../../shared/problem.ts";
 
 export interface LiveOptions {
   /** Null where the environment says. */
@@ -52,7 +53,7 @@ function fromReading(
   // Without Ingresses there is nothing to lint.
   const noIngresses = unread.find(({ message }) => message.startsWith("cannot list ingresses"));
   if (noIngresses !== undefined && resources.ingresses.length === 0) {
-    return { ok: false, message: `${noIngresses.message}; ${lowerFirst(noIngresses.remedy)}` };
+    return { ok: false, message: `${noIngresses.message}; ${clauseOf(noIngresses.remedy)}` };
   }
   return {
     ok: true,
@@ -79,8 +80,4 @@ function fromReading(
       excerptAt: () => null,
     },
   };
-}
-
-function lowerFirst(text: string): string {
-  return text.charAt(0).toLowerCase() + text.slice(1);
 }

@@ -30,7 +30,7 @@ export interface ServerConnectionContext {
 
 /** A connection from a client, of either version. */
 export interface DownstreamConnection {
-  /** Among all connections, kept by their roster; -1 at first. */
+  /** Its index in `ClientConnections`, which writes it; -1 outside. */
   place: number;
   readonly client: Client;
   /** Serves it to its end. Never rejects. */

@@ -270,7 +270,7 @@ export class Fields {
     return cut(piece, start, count, length);
   }
 
-  /** With the usual room, for who lives no longer than a connection from a client. */
+  /** With room for the fields of most requests; for lists that live as long as a client connection. */
   static usual(): Fields {
     return Fields.sized(ROOM, 0);
   }

@@ -1,6 +1,6 @@
 /**
- * Trailers (RFC 9110 §6.5). In: fields that came behind a body. Out: marks on those that may not come
- * there.
+ * Trailers (RFC 9110 §6.5). In: fields that came behind a body. Out: the same, without those that
+ * are not allowed there.
  */
 import {
   AUTHORIZATION,

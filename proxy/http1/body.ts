@@ -166,18 +166,13 @@ export class InputBody implements Body {
   /** As `#take`, of what has come. Throws where it is the end and should not be. */
   #taken(): Uint8Array | null {
     const input = this.#input;
-    if (input.isEmpty && input.isOver) {
-      if (this.#framing !== "close" || input.failed !== null) {
-        throw new ProxyError(this.#rules.cut, "closed in the middle of a body");
-      }
-      this.done = true;
-      return null;
-    }
     const view = this.#take();
-    if (view === null && input.isOver && !this.done) {
+    if (view !== null || this.done || !input.isOver) return view;
+    if (this.#framing !== "close" || input.failed !== null) {
       throw new ProxyError(this.#rules.cut, "closed in the middle of a body");
     }
-    return view;
+    this.done = true;
+    return null;
   }
 
   #end(): null {

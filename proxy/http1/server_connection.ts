@@ -23,8 +23,8 @@ import { Pipelining } from "./pipelining.ts";
 
 /** After a response that closes, unread bytes are read for this long (ms), so that no RST drops it. */
 const LINGER = 2_000;
-/** After one behind which nothing has come, the client has this long (ms) to close as well. */
-const PARTING_TIME = 200;
+/** After a last response, and with nothing unread, the client's FIN is waited for this long (ms). */
+const FIN_WAIT_TIMEOUT = 200;
 /** Sweeps that find it resting before it drops its exchange: in a burst of requests that is kept. */
 const RESTS = 2;
 
@@ -33,7 +33,7 @@ const HEAD = 1;
 const EXCHANGE = 2;
 const TUNNEL = 3;
 const LINGERING = 4;
-const PARTING = 5;
+const FIN_WAIT = 5;
 const CLOSED = 6;
 
 export class Http1ServerConnection implements ExchangeOwner, Deadlined {
@@ -88,7 +88,7 @@ export class Http1ServerConnection implements ExchangeOwner, Deadlined {
 
   /** An exchange is under way; else the connection may be closed without loss. */
   get isBusy(): boolean {
-    if (this.#phase === PARTING) return false;
+    if (this.#phase === FIN_WAIT) return false;
     return this.#phase !== IDLE && this.#phase !== HEAD || this.#hasBegun ||
       this.#pipelining.isWaiting ||
       this.#exchange !== null && this.#exchange.output.pending !== null;
@@ -108,7 +108,7 @@ export class Http1ServerConnection implements ExchangeOwner, Deadlined {
 
   /** How long (ms) it may stay as it is, while nothing is under way. */
   get #idleTimeout(): number {
-    if (this.#phase === PARTING) return PARTING_TIME;
+    if (this.#phase === FIN_WAIT) return FIN_WAIT_TIMEOUT;
     const { limits } = this.context;
     return this.#requests === 0 ? limits.requestHeadTimeout : limits.clientIdleTimeout;
   }
@@ -206,7 +206,7 @@ export class Http1ServerConnection implements ExchangeOwner, Deadlined {
   /** Closes at once, whatever is under way. */
   close(): void {
     if (this.#phase === CLOSED) return;
-    const isParting = this.#phase === PARTING;
+    const isFinWait = this.#phase === FIN_WAIT;
     this.#phase = CLOSED;
     this.context.deadlines.delete(this);
     const exchange = this.#exchange;
@@ -221,7 +221,7 @@ export class Http1ServerConnection implements ExchangeOwner, Deadlined {
       exchange?.release();
       this.input.release();
     }
-    if (!this.#isResting && !isParting && !this.#pipelining.cancel()) return;
+    if (!this.#isResting && !isFinWait && !this.#pipelining.cancel()) return;
     this.#isResting = false;
     this.#leave();
   }
@@ -344,7 +344,7 @@ export class Http1ServerConnection implements ExchangeOwner, Deadlined {
   #clientMoved(): void {
     if (this.#isResting) this.#wake();
     else if (this.#phase === EXCHANGE) this.#exchange?.clientMoved();
-    else if (this.#phase === PARTING) this.#parted();
+    else if (this.#phase === FIN_WAIT) this.#finWaitRead();
   }
 
   tunnelBegins(): void {
@@ -389,22 +389,22 @@ export class Http1ServerConnection implements ExchangeOwner, Deadlined {
     const { isEmpty, isReading } = this.input;
     const lingers = unread || !isEmpty;
     const isPlain = !this.client.secure && this.#phase !== CLOSED;
-    if (isPlain && !lingers && isReading) this.#part();
+    if (isPlain && !lingers && isReading) this.#beginFinWait();
     else this.#close(lingers).then(() => this.#leave(), this.broke);
   }
 
   /**
-   * Sends FIN, and waits a moment for that of the client: so a read is under way that need not be
-   * cancelled, whose error would be dear, and what may still come from the client causes no RST.
+   * Sends FIN, and waits for the client's (TCP's FIN-WAIT, RFC 9293 §3.3.2). The read under way is not
+   * cancelled, which would cost an error with a stack, and late bytes of the client cause no RST.
    */
-  #part(): void {
-    this.#phase = PARTING;
-    this.#deadline = this.context.deadlines.in(PARTING_TIME);
+  #beginFinWait(): void {
+    this.#phase = FIN_WAIT;
+    this.#deadline = this.context.deadlines.in(FIN_WAIT_TIMEOUT);
     this.transport.closeWrite().catch(ignore);
   }
 
-  /** Something has come while it parts. */
-  #parted(): void {
+  /** Bytes, which are dropped, or the end have come after our FIN. */
+  #finWaitRead(): void {
     const input = this.input;
     input.start = input.end;
     if (input.isOver) this.#leave();

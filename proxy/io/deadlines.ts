@@ -5,7 +5,7 @@
  * A deadline is a field that its owner writes; setting one costs nothing, and no timer is made for
  * a request. Sweeping 16,384 connections takes well under a millisecond.
  */
-import { type PlaceKeeper, Roster } from "./roster.ts";
+import { IntrusiveSet, type PlaceKeeper } from "./intrusive_set.ts";
 
 export interface Deadlined {
   /** Kept by `Deadlines`; -1 at first. */
@@ -28,7 +28,7 @@ const PLACES: PlaceKeeper<Deadlined> = {
 };
 
 export class Deadlines {
-  readonly #entries = new Roster<Deadlined>(PLACES);
+  readonly #entries = new IntrusiveSet<Deadlined>(PLACES);
   #timer: ReturnType<typeof setInterval> | null = null;
   #now = performance.now();
   #sweptAt = this.#now;

@@ -14,7 +14,7 @@ import type { Listener as ListenerSpec } from "../../shared/snapshot/types.ts";
 import { MAX_OBSTACLES, type SocketObstacle } from "../../shared/stream/messages.ts";
 import type { CertificateEntry } from "../certificates/store.ts";
 import type { DownstreamConnection } from "../http/downstream.ts";
-import type { Roster } from "../io/roster.ts";
+import type { IntrusiveSet } from "../io/intrusive_set.ts";
 import type { Transport } from "../io/transport.ts";
 import { emptyQueues, idleGrace, retireAll } from "./drain.ts";
 import { Listener, type ListenerOptions, type Peer } from "./listener.ts";
@@ -62,7 +62,7 @@ export interface ListenerSocketsOptions {
   /** Its peer's local port is the one that clients know. */
   readonly onConnection: (transport: Transport, peer: Peer, arrival: Arrival) => void;
   /** Those of the event loop; `client.listener` of one that came to a socket is the socket. */
-  readonly connections: Pick<Roster<DownstreamConnection>, "has" | typeof Symbol.iterator>;
+  readonly connections: Pick<IntrusiveSet<DownstreamConnection>, "has" | typeof Symbol.iterator>;
   /** Sockets are open now that were not, or the other way round, or there are other obstacles. */
   readonly onChange: () => void;
   readonly log: Logger;

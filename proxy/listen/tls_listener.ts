@@ -20,7 +20,7 @@ import { ClientHelloReader } from "./client_hello.ts";
 import type { Peer } from "./listener.ts";
 import type { SelfProbes } from "./self_probes.ts";
 import { PortWatch } from "./port_watch.ts";
-import { Roster } from "../io/roster.ts";
+import { IntrusiveSet } from "../io/intrusive_set.ts";
 import { Timeout } from "../io/timeout.ts";
 import { TlsTransport } from "../io/tls_transport.ts";
 import type { Transport } from "../io/transport.ts";
@@ -108,7 +108,8 @@ interface Handshake {
 export class TlsListener {
   readonly #options: TlsListenerOptions;
   readonly #protocols: string[];
-  readonly #handshakes = new Roster<Handshake>({
+  /** In the order in which they began. */
+  readonly #handshakes = new IntrusiveSet<Handshake>({
     get: (handshake) => handshake.place,
     set: (handshake, place) => void (handshake.place = place),
   });
@@ -178,7 +179,7 @@ export class TlsListener {
    */
   shed(count: number): void {
     const before = performance.now() - STALLED;
-    const all = [...this.#handshakes].sort((one, other) => one.began - other.began);
+    const all = [...this.#handshakes];
     const stalled = all.filter(({ began }) => began < before);
     const others = all.slice(stalled.length).reverse();
     for (const handshake of [...stalled, ...others].slice(0, count)) {

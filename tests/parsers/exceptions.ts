@@ -187,6 +187,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "cli/terminal/wrapped_lines.ts": ["wrapLine"],
       "cli/version/version.ts": ["main"],
       "shared/wrapped_text.ts": ["wrapText"],
+      "shared/problem.ts": ["clauseOf"],
       "cli/lint/annotation_findings.ts": ["annotationFindings"],
       "cli/lint/assumed_services.ts": ["assumedServices"],
       "cli/lint/cluster_findings.ts": ["findConfigMap"],

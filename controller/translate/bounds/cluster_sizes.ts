@@ -88,13 +88,13 @@ export class Scale {
       keys: keyBytes,
       line: lineBytes,
     };
-    const ofTls = [...(published === null ? [] : upstreamTlsParts(published).values())];
+    const ofTls = upstreamTlsParts(published ?? EMPTY_SNAPSHOT);
     const weight = weightOf({
       ...EMPTY_SNAPSHOT,
       upstreams: published?.upstreams ?? [],
     });
-    const characters = ofTls.reduce((sum, { text }) => sum - text, weight.characters);
-    this.tls = ofTls.reduce((sum, each) => plus(sum, this.sizeOf(each), 1), NO_SIZE);
+    const characters = ofTls.values().reduce((sum, { text }) => sum - text, weight.characters);
+    this.tls = this.totalOf(ofTls);
     this.endpoint = this.#sizeOfEndpoints(1, ENDPOINT_CHARACTERS);
     const all = this.#sizeOfEndpoints(weight.endpoints, characters);
     const share = (resource: Resource) =>

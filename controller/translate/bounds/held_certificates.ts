@@ -7,6 +7,7 @@
  * of a namespace may grow to the next whole step (`renewalStep`), and no further however often it is renewed: the step
  * does not move.
  */
+import { clauseOf } from "../../../shared/problem.ts";
 import type { Certificate, PemSecret, Snapshot } from "../../../shared/snapshot/types.ts";
 import { keyOf, type SecretName } from "../../base/identity.ts";
 import type { ProblemText } from "../../base/problems.ts";
@@ -136,7 +137,7 @@ export class HeldCertificates implements HeldPairs {
       message:
         `the certificate of Secret ${name} is larger than the published one, and with it ${excess}, so ` +
         "the published one stays in use",
-      remedy: `Write a smaller certificate, or ${remedy.charAt(0).toLowerCase()}${remedy.slice(1)}`,
+      remedy: `Write a smaller certificate, or ${clauseOf(remedy)}`,
     };
   }
 

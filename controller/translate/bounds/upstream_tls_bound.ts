@@ -6,6 +6,7 @@
  * Each upstream has its authorities in full: a namespace of ten thousand Services with one Secret of 256 KiB could
  * otherwise keep everything from being published, for all namespaces.
  */
+import { clauseOf } from "../../../shared/problem.ts";
 import type { Certificate, Snapshot, Upstream } from "../../../shared/snapshot/types.ts";
 import { LastResult } from "../../base/memo.ts";
 import { type ObjectProblem, ProblemList } from "../../base/problems.ts";
@@ -54,6 +55,8 @@ export class UpstreamTlsBound {
     bounds: ClusterBounds,
     problems: ProblemList,
   ): Snapshot {
+    // Most clusters have none, and a scale counts all endpoints.
+    if (!snapshot.upstreams.some(isLarge)) return snapshot;
     const scale = new Scale(snapshot, bounds);
     if (fullOf(scale.tls, times(scale.limits, SHARE)) === null) return snapshot;
     const bounded =
@@ -200,7 +203,7 @@ function report(
       `${what}, and the largest namespaces add nothing to that, so ` +
       (isClosed ? "requests get 503" : "the published ones stay in use"),
     remedy: "Write only the CA that issues the certificates of the backend into ca.crt, or " +
-      `${remedy.charAt(0).toLowerCase()}${remedy.slice(1)}`,
+      clauseOf(remedy),
   });
 }
 

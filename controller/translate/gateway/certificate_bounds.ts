@@ -7,6 +7,7 @@
  * start, and stay even where they are more than the bounds; also when they are renewed. In a namespace that may add
  * nothing, those that have grown stay as they were published.
  */
+import { clauseOf } from "../../../shared/problem.ts";
 import type { Certificate, Snapshot } from "../../../shared/snapshot/types.ts";
 import { type ClusterFull, NOT_FULL } from "../bounds/cluster_bound.ts";
 import type { NamespaceBounds } from "../bounds/namespace_bounds.ts";
@@ -114,9 +115,7 @@ export class CertificateRoom {
       "ResolvedRefs",
       "InvalidCertificateRef",
       `its certificates are larger than the published ones, and with them ${excess}, so the published ones are ` +
-        `shown. Write smaller certificates, or ${remedy.charAt(0).toLowerCase()}${
-          remedy.slice(1)
-        }.`,
+        `shown. Write smaller certificates, or ${clauseOf(remedy)}.`,
     );
   }
 

@@ -1,14 +1,14 @@
 /**
- * Who is there, where many come and go. In: members that keep their own place. Out: all of them, in the
- * order in which they came.
+ * A set whose members store their own index, for members that are added and deleted often. In: members.
+ * Out: iteration in the order of addition.
  *
- * A `Set` would do, but for the garbage collector: one that changes all the time makes a new table every
- * few changes, and the old one refers to it. When a full collection has moved a table to the old
- * generation, all that come after it hang on it, with all of their members, and no small collection frees
- * them: each connection that had ended was copied twice and kept until the next full collection.
+ * A `Set` does the same, but costs garbage collections: V8 gives one that changes a new table every few
+ * changes, and the old table refers to the new one. Once a full collection has promoted a table to the old
+ * generation, it keeps all later tables alive, with their members, which no scavenge frees: each
+ * connection that had ended was copied twice and kept until the next full collection.
  */
 
-/** Where a roster keeps the place of a member; -1 where it is not in it. */
+/** Reads and writes the index that a member stores; -1 outside of the set. */
 export interface PlaceKeeper<T> {
   get(member: T): number;
   set(member: T, place: number): void;
@@ -17,11 +17,11 @@ export interface PlaceKeeper<T> {
 /** Fewer gaps are not worth closing. */
 const MIN_GAPS = 32;
 
-export class Roster<T> implements Iterable<T> {
+export class IntrusiveSet<T> implements Iterable<T> {
   readonly #members: (T | null)[] = [];
   readonly #places: PlaceKeeper<T>;
   #size = 0;
-  /** `visit` goes through them: nobody is moved. */
+  /** `visit` is iterating: no member may be moved. */
   #isVisiting = false;
 
   constructor(places: PlaceKeeper<T>) {
