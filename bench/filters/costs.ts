@@ -4,6 +4,9 @@
  *
  * In a round each route has its turn, another one first each time; the process is started anew after
  * every few rounds, as two starts of the same program differ by a per cent or two.
+ *
+ * With `--together` there are two processes, and each turn of a route runs beside one of the plain route
+ * in the other process: whatever else the machine does then affects both alike.
  */
 import { join } from "node:path";
 import { formatAddress } from "../../shared/net/address.ts";
@@ -21,47 +24,69 @@ export interface CostSchedule {
   readonly seconds: number;
   /** Of each route, before anything counts. */
   readonly warmUp: number;
+  /** Each turn beside one of the plain route. */
+  readonly together: boolean;
 }
 
 /** Rounds of each start. */
 export interface RouteRounds {
   readonly name: string;
   readonly blocks: readonly (readonly Round[])[];
+  /** The rounds of the plain route that these are compared with. */
+  readonly plain: readonly (readonly Round[])[];
 }
 
 /** As `h1-small`. */
 const CONNECTIONS = 32;
 
-/** @param start the proxy, anew. */
+/** @param routes The first one is what the others are compared with. @param start the proxy, anew. */
 export async function measureCosts(
-  { rounds, starts, seconds, warmUp }: CostSchedule,
+  schedule: CostSchedule,
+  routes: readonly CostRoute[],
   start: () => Promise<FilterProxy>,
   folder: string,
   say: (doing: string) => void,
 ): Promise<readonly RouteRounds[]> {
-  const all = COST_ROUTES.map((route) => ({ route, blocks: [] as Round[][] }));
+  const { rounds, starts, seconds, warmUp, together } = schedule;
+  const [plain] = routes;
+  const all = routes.map((route) => ({ route, blocks: [] as Round[][], plain: [] as Round[][] }));
   let done = 0;
   for (const count of shares(rounds, starts)) {
-    const proxy = await start();
+    const proxies: FilterProxy[] = [];
     try {
-      for (const { route, blocks } of all) {
+      while (proxies.length < (together ? 2 : 1)) proxies.push(await start());
+      for (const { route, ...measured } of all) {
         say(`warming up ${route.name}`);
-        await measureRoute(proxy, route, warmUp, folder);
-        blocks.push([]);
+        for (const proxy of proxies) await measureRoute(proxy, route, warmUp, folder);
+        measured.blocks.push([]);
+        measured.plain.push([]);
       }
       for (let round = 0; round < count; round++, done++) {
         for (let turn = 0; turn < all.length; turn++) {
-          const { route, blocks } = all[(done + turn) % all.length];
+          const { route, ...measured } = all[(done + turn) % all.length];
           say(`round ${done + 1} of ${rounds}: ${route.name}`);
-          blocks.at(-1)!.push(await measureRoute(proxy, route, seconds, folder));
+          // Each process has the route as often as the plain one.
+          const [own, other] = done % 2 === 0 ? proxies : proxies.toReversed();
+          // The same request, of which only the filters differ.
+          const same = { ...plain, headers: route.headers };
+          const beside = together ? measureRoute(other, same, seconds, folder, "beside") : null;
+          const [ofRoute, ofPlain] = await Promise.all([
+            measureRoute(own, route, seconds, folder),
+            beside,
+          ]);
+          measured.blocks.at(-1)!.push(ofRoute);
+          if (ofPlain !== null) measured.plain.at(-1)!.push(ofPlain);
         }
       }
-      for (const { route } of all) await verifyRoute(proxy, route);
+      for (const proxy of proxies) for (const { route } of all) await verifyRoute(proxy, route);
     } finally {
-      await proxy.child.stop();
+      for (const { child } of proxies) await child.stop();
     }
   }
-  return all.map(({ route, blocks }) => ({ name: route.name, blocks }));
+  const [{ blocks: plainBlocks }] = all;
+  return all.map(({ route, blocks, plain }) => {
+    return { name: route.name, blocks, plain: together ? plain : plainBlocks };
+  });
 }
 
 /** Rounds of each start: as equal as they can be, and at least one. */
@@ -73,12 +98,16 @@ export function shares(rounds: number, starts: number): number[] {
   );
 }
 
-/** Throws where a single request fails or is refused. */
+/**
+ * Throws where a single request fails or is refused.
+ * @param label another one for each load at the same time.
+ */
 async function measureRoute(
   proxy: FilterProxy,
   route: CostRoute,
   seconds: number,
   folder: string,
+  label = "route",
 ): Promise<Round> {
   const { child } = proxy;
   const { name, path, headers } = route;
@@ -87,7 +116,7 @@ async function measureRoute(
     url: `http://${formatAddress(addressOf(proxy, route))}${path}`,
     headers: [["Host", hostOf(name)], ...headers],
     ...{ connections: CONNECTIONS, seconds, lua: "" },
-  }, join(folder, `${name}.lua`));
+  }, join(folder, `${name}-${label}.lua`));
   const after = child.usage();
   if (count === 0 || errors > 0) throw new Error(`${name}: ${count} responses, ${errors} errors`);
   return {
@@ -106,8 +135,8 @@ const VERDICTS: Readonly<Record<Verdict, string>> = {
 
 /** A row for each route, with the ratio to the first one, its 95 % interval, and the target. */
 export function costTable(all: readonly RouteRounds[]): Table {
-  const [plain] = all;
-  const rows = all.map(({ name, blocks }) => {
+  const [first] = all;
+  const rows = all.map(({ name, blocks, plain }) => {
     const rounds = blocks.flat();
     const bound = COST_ROUTES.find((route) => route.name === name)?.bound ?? null;
     const cost = [
@@ -116,8 +145,8 @@ export function costTable(all: readonly RouteRounds[]): Table {
       number(median(rounds.map(({ user }) => user))),
       number(median(rounds.map(({ system }) => system))),
     ];
-    if (name === plain.name) return [...cost, "", "", "", ""];
-    const comparison = compare(blocks.map((block, i) => ratios(block, plain.blocks[i])));
+    if (name === first.name) return [...cost, "", "", "", ""];
+    const comparison = compare(blocks.map((block, i) => ratios(block, plain[i])));
     const { median: ratio, low, high } = comparison;
     return [
       ...cost,

@@ -14,10 +14,10 @@ import { costTable, measureCosts, type RouteRounds } from "./costs.ts";
 import { type FloodRounds, flowTable, measureFloods, plainTable } from "./floods.ts";
 import { type FilterBenchOptions, parseFilterBenchOptions } from "./options.ts";
 import { startAuthServer, startFilterProxy, TRUSTING } from "./proxy.ts";
-import { COST_ROUTES } from "./routes.ts";
 
 async function main(options: FilterBenchOptions): Promise<void> {
-  const { rounds, starts, seconds, floodSeconds, warmUp, rate, parts, json } = options;
+  const { rounds, starts, seconds, floodSeconds, warmUp, together, routes, rate, parts, json } =
+    options;
   const missing = await missingLoad(H1_SMALL);
   if (missing !== null) throw new Error(missing);
   console.log(`${await describeMachine()}; ${rounds} rounds of ${seconds} s, ${starts} starts`);
@@ -36,13 +36,14 @@ async function main(options: FilterBenchOptions): Promise<void> {
     try {
       if (parts.has("costs")) {
         costs = await measureCosts(
-          { rounds, starts, seconds, warmUp },
+          { rounds, starts, seconds, warmUp, together },
+          routes,
           () => start([]),
           folder,
           say,
         );
         console.log(`\nCPU of the proxy\n${formatText(costTable(costs))}\n`);
-        for (const { name, about } of COST_ROUTES) console.log(`  ${name}: ${about}`);
+        for (const { name, about } of routes) console.log(`  ${name}: ${about}`);
       }
       if (parts.has("floods")) {
         const proxy = await start(TRUSTING);

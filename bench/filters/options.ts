@@ -1,5 +1,6 @@
 /** The command line of `deno task bench:filters`. In: arguments. Out: what to measure, how often and how long. */
 import { defineOptions, type Options, parseOptions, type Program } from "../../shared/options.ts";
+import { COST_ROUTES, type CostRoute } from "./routes.ts";
 
 type Part = "costs" | "floods";
 
@@ -43,6 +44,19 @@ export const FILTER_BENCH_OPTIONS = defineOptions({
     default: 3000,
     help: "Length of a turn of `costs`, in whole seconds.",
   },
+  together: {
+    type: "boolean",
+    help:
+      "Measures each turn of `costs` beside one of the plain route, which gets the same headers, " +
+      "in another process, at the same time: what else happens on the machine affects both alike. " +
+      "The interval gets narrower on a noisy machine.",
+  },
+  route: {
+    type: "choice",
+    choices: COST_ROUTES.slice(1).map(({ name }) => name),
+    repeatable: true,
+    help: "Measures the costs of this one. Without it, of all.",
+  },
   floodDuration: {
     type: "duration",
     min: 1000,
@@ -65,9 +79,11 @@ export const FILTER_BENCH_OPTIONS = defineOptions({
 });
 
 export type FilterBenchOptions =
-  & Omit<Options<typeof FILTER_BENCH_OPTIONS>, "duration" | "floodDuration">
+  & Omit<Options<typeof FILTER_BENCH_OPTIONS>, "duration" | "floodDuration" | "route">
   & {
     readonly parts: ReadonlySet<Part>;
+    /** The plain one, then those to be measured. */
+    readonly routes: readonly CostRoute[];
     /** In s, as are the others. */
     readonly seconds: number;
     readonly floodSeconds: number;
@@ -85,7 +101,7 @@ const WARM_UP = 3;
 export function parseFilterBenchOptions(args: readonly string[]): ParsedFilterBenchOptions {
   const parsed = parseOptions(FILTER_BENCH_PROGRAM, FILTER_BENCH_OPTIONS, args);
   if (parsed.kind !== "ok") return parsed;
-  const { positionals, options: { duration, floodDuration, ...options } } = parsed;
+  const { positionals, options: { duration, floodDuration, route, ...options } } = parsed;
   const unknown = positionals.find((name) => PARTS.every((part) => part !== name));
   if (unknown !== undefined) {
     const text = `${JSON.stringify(unknown)} is no part; there are ${PARTS.join(", ")}`;
@@ -93,11 +109,14 @@ export function parseFilterBenchOptions(args: readonly string[]): ParsedFilterBe
   }
   const parts = PARTS.filter((part) => positionals.length === 0 || positionals.includes(part));
   const { quick } = options;
+  const [plain, ...others] = COST_ROUTES;
+  const chosen = others.filter(({ name }) => route.length === 0 || route.includes(name));
   return {
     kind: "ok",
     options: {
       ...options,
       parts: new Set(parts),
+      routes: [plain, ...chosen],
       rounds: quick ? 2 : options.rounds,
       starts: quick ? 1 : options.starts,
       seconds: quick ? 1 : Math.round(duration / 1000),

@@ -23,3 +23,16 @@ Deno.test("one part can be measured by itself, and unknown parts are rejected", 
   const unknown = parseFilterBenchOptions(["cost"]);
   assert.equal(unknown.kind, "error");
 });
+
+Deno.test("the costs of single routes can be measured, beside the plain one", () => {
+  const parsed = parseFilterBenchOptions([
+    "costs",
+    "--together",
+    "--route=lists",
+    "--route=rewrite",
+  ]);
+  assert.ok(parsed.kind === "ok");
+  assert.equal(parsed.options.together, true);
+  assert.deepEqual(parsed.options.routes.map(({ name }) => name), ["plain", "lists", "rewrite"]);
+  assert.equal(parseFilterBenchOptions(["--route=list"]).kind, "error");
+});
