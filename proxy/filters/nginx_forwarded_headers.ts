@@ -8,7 +8,7 @@
  */
 import { asciiBytes, type Fields, fieldsOf, X_FORWARDED_PROTO } from "../http/fields.ts";
 import { equalsLower } from "../http/letter_case.ts";
-import { changedFields } from "../http/changed_fields.ts";
+import { extended } from "../http/changed_fields.ts";
 import { isRequestId } from "../http/request_id.ts";
 import type { Filter } from "./filter.ts";
 
@@ -17,6 +17,8 @@ const FORWARDED_FOR = asciiBytes("x-forwarded-for");
 const SET = ["x-scheme", "x-forwarded-scheme", "x-original-forwarded-for"].map(asciiBytes);
 
 const HYPHEN = 0x2d;
+/** All of `SET` begin so. */
+const SMALL_X = 0x78;
 
 function schemeLines(scheme: string): [name: string, value: string][] {
   return [["X-Forwarded-Scheme", scheme], ["X-Scheme", scheme]];
@@ -30,7 +32,8 @@ const BY_SCHEME: ReadonlyMap<string, Fields> = new Map(
 export const nginxForwardedHeaders: Filter = {
   request: (x) => {
     if (x.added === null) return null;
-    const { request: { fields }, record } = x;
+    const { request, record } = x;
+    const { fields } = request;
     const proto = x.added.find(X_FORWARDED_PROTO);
     const scheme = proto === -1 ? "http" : x.added.value(proto);
     const chain = received(fields, FORWARDED_FOR).join(", ");
@@ -38,7 +41,8 @@ export const nginxForwardedHeaders: Filter = {
     const id = own !== undefined && isRequestId(own) ? own : null;
     const known = BY_SCHEME.get(scheme);
     if (known !== undefined && chain === "" && id === null) {
-      x.added = changedFields(x.added, [], known);
+      // Nothing is copied: `added` is the connection's.
+      request.extra = extended(request.extra, [], known);
     } else {
       const added = [...linesOf(x.added), ...schemeLines(scheme)];
       if (chain !== "") added.push(["X-Original-Forwarded-For", chain]);
@@ -51,6 +55,7 @@ export const nginxForwardedHeaders: Filter = {
     }
     // Those of the client, in every spelling that backends may take for these.
     for (let i = 0; i < fields.count; i++) {
+      if ((fields.bytes[fields.nameStart(i)] | 0x20) !== SMALL_X) continue;
       if (SET.some((name) => isFolded(fields, i, name))) fields.drop(i);
     }
     return null;
@@ -61,15 +66,18 @@ function linesOf(fields: Fields): [name: string, value: string][] {
   return Array.from({ length: fields.count }, (_, i) => [fields.name(i), fields.value(i)]);
 }
 
+const NOTHING: readonly string[] = [];
+
 /** What the client has sent under a name, which has been marked as ending here. */
-function received(fields: Fields, name: Uint8Array): string[] {
-  const values: string[] = [];
+function received(fields: Fields, name: Uint8Array): readonly string[] {
+  let values: string[] | null = null;
   for (let i = 0; i < fields.count; i++) {
     const start = fields.nameStart(i);
     if (fields.nameEnd(i) - start !== name.length) continue;
-    if (equalsLower(fields.bytes, start, name)) values.push(fields.value(i));
+    if (equalsLower(fields.bytes, start, name)) (values ??= []).push(fields.value(i));
   }
-  return values.filter((value) => value !== "");
+  // Most clients send none.
+  return values === null ? NOTHING : values.filter((value) => value !== "");
 }
 
 /** Whether a field has this name, whatever stands in place of its hyphens. */

@@ -11,7 +11,7 @@ import { isCanonicalPath } from "../../shared/path/canonical_path.ts";
 import { decodedPath, escapedPath, escapeOf } from "../../shared/path/decoded_path.ts";
 import type { FilterSpec } from "../../shared/snapshot/types.ts";
 import { ProxyError } from "../errors.ts";
-import { changedFields } from "../http/changed_fields.ts";
+import { extended } from "../http/changed_fields.ts";
 import { dropNamed } from "../http/field_values.ts";
 import { asciiBytes, fieldsOf } from "../http/fields.ts";
 import { type Exchange, NO_BODY, type Reply, ResponseHead } from "../http/message.ts";
@@ -133,11 +133,11 @@ function queryOf(own: string, requested: string): string {
 const FORWARDED_PREFIX = asciiBytes("x-forwarded-prefix");
 
 function setForwardedPrefix(x: Exchange, value: string): void {
-  dropNamed(x.request.fields, FORWARDED_PREFIX);
-  if (x.added === null) return;
+  const { request } = x;
+  dropNamed(request.fields, FORWARDED_PREFIX);
   // nginx sends no header that is empty.
   const fields = fieldsOf(value === "" ? [] : [["X-Forwarded-Prefix", value]]);
-  x.added = changedFields(x.added, [FORWARDED_PREFIX], fields);
+  request.extra = extended(request.extra, [FORWARDED_PREFIX], fields);
 }
 
 function found({ request }: Exchange, location: string): Reply {

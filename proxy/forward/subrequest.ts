@@ -210,11 +210,16 @@ function copyFields(from: Fields, to: Fields): void {
  * say it to whoever authenticates, as the URL of the subrequest may have another one.
  */
 function addedFields(outer: Exchange): Fields {
-  const { added } = outer;
+  const { added, request: { extra } } = outer;
   const pairs: [string, string][] = [["X-Request-Id", requestIdOf(outer)]];
-  for (let i = 1; added !== null && i < added.count; i++) {
-    if (added.ids[i] === DROPPED || added.ids[i] === X_FORWARDED_PROTO) continue;
-    pairs.push([added.name(i), added.value(i)]);
-  }
+  const addFrom = (fields: Fields, first: number) => {
+    for (let i = first; i < fields.count; i++) {
+      if (fields.ids[i] === DROPPED || fields.ids[i] === X_FORWARDED_PROTO) continue;
+      pairs.push([fields.name(i), fields.value(i)]);
+    }
+  };
+  if (added !== null) addFrom(added, 1);
+  // Of filters that come before access, such as the prefix of a rewritten path.
+  if (extra !== null) addFrom(extra, 0);
   return fieldsOf(pairs);
 }

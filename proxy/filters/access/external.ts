@@ -9,7 +9,7 @@
 import { STATUS_CODES } from "node:http";
 import { canonicalPath } from "../../../shared/path/canonical_path.ts";
 import { asProxyError, ProxyError } from "../../errors.ts";
-import { changedFields, changeResponse } from "../../http/changed_fields.ts";
+import { changeResponse, extended, withoutNamed } from "../../http/changed_fields.ts";
 import {
   asciiBytes,
   AUTHORIZATION,
@@ -98,10 +98,13 @@ export function externalCheck(spec: External, services: AccessServices): AccessC
         : verdictOf(answers.found(x, found), signin, x);
     },
     admitted: (x) => {
-      names.dropFrom(x.request.fields);
-      if (x.added === null || replaced.length === 0) return;
+      const { request } = x;
+      names.dropFrom(request.fields);
+      if (replaced.length === 0) return;
       const answer = answers.of(x);
-      x.added = changedFields(x.added, replaced, answer === null ? NONE : addedBy(answer));
+      // The fields of the answer are not copied: they are the same for many requests.
+      x.added = x.added && withoutNamed(x.added, replaced);
+      request.extra = extended(request.extra, replaced, answer === null ? NONE : addedBy(answer));
     },
     requestBody: (_, body) => new BodyWithoutTrailers(body, names),
     response: (x, head) => {
