@@ -17,6 +17,7 @@ import {
   type Duplex,
   type Exchange,
   type ExchangeRecord,
+  type ExchangeWaiter,
   NO_BODY,
   type Reply,
   type RequestHead,
@@ -65,6 +66,14 @@ export class FilteredExchange implements Exchange {
 
   get isOver(): boolean {
     return this.#exchange.isOver;
+  }
+
+  /**
+   * Who waits for the exchange within, for what is served before its connection has got a promise;
+   * undefined where a promise has to tell of the end.
+   */
+  get waiterWithin(): ExchangeWaiter | undefined {
+    return this.hasEnd ? undefined : this.#exchange.waiter;
   }
 
   /** Calls the request hooks; null once the request may go on. Rejects with what a hook throws. */

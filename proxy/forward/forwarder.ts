@@ -149,13 +149,25 @@ export class Forwarder {
       return this.#serveFiltered(new FilteredExchange(exchange, filters), route, isTooLarge);
     }
     if (isTooLarge) return this.#localReply(exchange, new ProxyError("body_too_large"));
-    return this.#serve(exchange, route);
+    return this.#serve(exchange, route, exchange.waiter);
   }
 
-  /** Serves an exchange as its route says, once its filters have let it pass. */
-  #serve(exchange: FilteredExchange, route: CompiledRoute): Promise<void>;
-  #serve(exchange: Exchange, route: CompiledRoute): Serving;
-  #serve(exchange: Exchange, { action, policy }: CompiledRoute): Serving {
+  /**
+   * Serves an exchange as its route says, once its filters have let it pass.
+   *
+   * @param waiter is told of the end where this returns `LATER`; without one, there is a promise.
+   */
+  #serve(exchange: Exchange, route: CompiledRoute, waiter?: undefined): Promise<void>;
+  #serve(
+    exchange: Exchange,
+    route: CompiledRoute,
+    waiter: ExchangeWaiter | undefined,
+  ): Promise<void> | typeof LATER;
+  #serve(
+    exchange: Exchange,
+    { action, policy }: CompiledRoute,
+    waiter?: ExchangeWaiter,
+  ): Promise<void> | typeof LATER {
     if (action.kind === "reply") {
       return this.#localReply(exchange, new ProxyError(action.code, action.reason));
     }
@@ -170,7 +182,6 @@ export class Forwarder {
       return this.#forwardGathered(exchange, action.upstream, policy);
     }
     if (exchange.request.isGrpc) return this.#forwardGrpc(exchange, action.upstream, policy);
-    const { waiter } = exchange;
     if (waiter === undefined) return this.#forward(exchange, action.upstream, policy);
     this.#forwardFor(waiter, exchange, action.upstream, policy);
     return LATER;
@@ -208,8 +219,10 @@ export class Forwarder {
     exchange: FilteredExchange,
     route: CompiledRoute,
     isTooLarge: boolean,
-  ): Promise<void> {
-    const served = this.#beginFiltered(exchange, route, isTooLarge).catch((thrown) =>
+  ): Serving {
+    const serving = this.#beginFiltered(exchange, route, isTooLarge);
+    if (serving === LATER) return LATER;
+    const served = serving.catch((thrown) =>
       this.#localReply(exchange, asProxyError(thrown, "internal"))
     );
     return exchange.hasEnd ? served.finally(() => exchange.end()) : served;
@@ -220,7 +233,7 @@ export class Forwarder {
     exchange: FilteredExchange,
     route: CompiledRoute,
     isTooLarge: boolean,
-  ): Promise<void> {
+  ): Promise<void> | typeof LATER {
     if (isTooLarge) return this.#localReply(exchange, new ProxyError("body_too_large"));
     this.#context.telemetry.filtersBegin(exchange);
     let reply: Reply | null | Promise<Reply | null>;
@@ -236,7 +249,9 @@ export class Forwarder {
       );
     }
     try {
-      return this.#serveBegun(exchange, route, reply);
+      return reply === null
+        ? this.#serve(exchange, route, exchange.waiterWithin)
+        : this.#serveBegun(exchange, route, reply);
     } catch (thrown) {
       return Promise.reject(thrown);
     }
