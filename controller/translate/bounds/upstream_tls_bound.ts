@@ -1,7 +1,8 @@
 /**
  * How much the authorities and client certificates of TLS to backends may take. In: what would be published, and what
  * was. Out: the same, with no more of them than all the rest leaves room for, or than their share: the largest
- * namespaces add nothing. Where they add, what was published stays, and an upstream without that gets no requests.
+ * namespaces add nothing, nor does one with more than its share. Where they add, what was published stays
+ * (`held_upstream_tls.ts`), and an upstream without that gets no requests.
  *
  * Each upstream has its authorities in full: a namespace of ten thousand Services with one Secret of 256 KiB could
  * otherwise keep everything from being published, for all namespaces.
@@ -24,16 +25,23 @@ import {
 } from "./cluster_sizes.ts";
 import { publishedGatewayParts } from "./gateway_tally.ts";
 import { publishedParts } from "./namespace_parts.ts";
+import { CommonAuthorities } from "./common_authorities.ts";
 import {
-  isLarge,
-  namespaceOf,
-  shownPairs,
-  upstreamTlsParts,
-  upstreamTlsSize,
-} from "./upstream_tls_sizes.ts";
+  type Held,
+  type HeldUpstream,
+  PublishedUpstreamTls,
+  withPublished,
+} from "./held_upstream_tls.ts";
+import { isLarge, namespaceOf, upstreamTlsParts } from "./upstream_tls_sizes.ts";
 
 /** Of each limit, what they may take whatever else there is: the authorities of some fifty namespaces. */
 const SHARE = 1 / 32;
+
+/**
+ * Of each limit, what one namespace may take however much room there is. By thirty Services that name a Secret of
+ * 256 KiB, one namespace could otherwise have all of it, and Ingresses of others could add nothing.
+ */
+const NAMESPACE_SHARE = 1 / 2;
 
 interface Inputs {
   readonly snapshot: Snapshot;
@@ -47,6 +55,7 @@ interface Bounded extends Pick<Snapshot, "upstreams" | "certificates"> {
 
 export class UpstreamTlsBound {
   readonly #last = new LastResult<Inputs, Bounded>();
+  readonly #authorities = new CommonAuthorities();
 
   /** The very same snapshot where all of it fits. */
   apply(
@@ -63,7 +72,10 @@ export class UpstreamTlsBound {
       this.#last.recall((last) =>
         last.published === published && last.bounds === bounds && isSame(last.snapshot, snapshot)
       ) ??
-        this.#last.keep({ snapshot, published, bounds }, bound(snapshot, published, bounds, scale));
+        this.#last.keep(
+          { snapshot, published, bounds },
+          bound({ snapshot, published, bounds }, scale, this.#authorities),
+        );
     problems.addAll(bounded.problems);
     const { upstreams, certificates } = bounded;
     return upstreams === snapshot.upstreams ? snapshot : { ...snapshot, upstreams, certificates };
@@ -74,14 +86,13 @@ export class UpstreamTlsBound {
 function isSame(a: Snapshot, b: Snapshot): boolean {
   return a.upstreams === b.upstreams && a.certificates === b.certificates &&
     a.routes === b.routes && a.listeners === b.listeners && a.filterSets === b.filterSets &&
-    a.policies === b.policies;
+    a.policies === b.policies && a.defaultCertificate === b.defaultCertificate;
 }
 
 function bound(
-  snapshot: Snapshot,
-  published: Snapshot | null,
-  bounds: ClusterBounds,
+  { snapshot, published, bounds }: Inputs,
   scale: Scale,
+  authorities: CommonAuthorities,
 ): Bounded {
   const problems = new ProblemList();
   const rest = [publishedParts(snapshot), publishedGatewayParts(snapshot)].reduce(
@@ -89,31 +100,37 @@ function bound(
     scale.endpoints,
   );
   const limits = atLeast(plus(scale.limits, rest, -1), times(scale.limits, SHARE));
+  const ofNamespace = times(scale.limits, NAMESPACE_SHARE);
   const full = fullOf(scale.tls, limits);
-  if (full === null) return { ...snapshot, problems: [] };
-  const secured = Map.groupBy(snapshot.upstreams.filter(isLarge), namespaceOf);
-  const ranked = Array.from(
+  const sizes = Array.from(
     upstreamTlsParts(snapshot),
     ([namespace, parts]) => ({ namespace, size: scale.sizeOf(parts) }),
-  ).sort((a, b) => b.size[full] - a.size[full] || compareText(a.namespace, b.namespace));
-  const before = new PublishedUpstreams(published);
-  const pairs = shownPairs(snapshot);
+  );
+  if (full === null && sizes.every(({ size }) => fullOf(size, ofNamespace) === null)) {
+    return { ...snapshot, problems: [] };
+  }
+  const secured = Map.groupBy(snapshot.upstreams.filter(isLarge), namespaceOf);
+  const ranked = sizes.sort((a, b) =>
+    (full === null ? 0 : b.size[full] - a.size[full]) || compareText(a.namespace, b.namespace)
+  );
+  const before = new PublishedUpstreamTls(published, authorities);
+  const certificates = withPublished(snapshot.certificates, before);
   const changed = new Map<string, Upstream>();
   let total = scale.tls;
   for (const { namespace, size } of ranked) {
-    if (fullOf(total, limits) === null) break;
-    const own = secured.get(namespace)!;
-    const kept = own.map((each) =>
-      upstreamTlsSize(each, pairs) <= before.sizeOf(each.id) ? each : before.withoutGrowth(each)
-    );
-    if (kept.every((each, i) => each === own[i])) continue;
-    for (const [i, each] of kept.entries()) {
-      if (each === own[i]) continue;
-      changed.set(each.id, each);
-      report(each, full, bounds, problems);
+    const ofAll = fullOf(total, limits);
+    const ofOne = fullOf(size, ofNamespace);
+    const resource = ofAll ?? ofOne;
+    if (resource === null) continue;
+    const own = before.withoutGrowth(secured.get(namespace)!, snapshot.certificates);
+    if (own.every(({ held }) => held.length === 0)) continue;
+    for (const each of own) {
+      if (each.held.length === 0) continue;
+      changed.set(each.upstream.id, each.upstream);
+      report(each, { resource, isShare: ofAll === null }, bounds, problems);
     }
-    const certificates = [...snapshot.certificates, ...before.pairs.values()];
-    const parts = upstreamTlsParts({ upstreams: kept, certificates }).get(namespace);
+    const upstreams = own.map(({ upstream }) => upstream);
+    const parts = upstreamTlsParts({ upstreams, certificates }).get(namespace);
     total = plus(total, size, -1);
     if (parts !== undefined) total = plus(total, scale.sizeOf(parts), 1);
   }
@@ -125,52 +142,11 @@ function bound(
   };
 }
 
-class PublishedUpstreams {
-  readonly #byId: ReadonlyMap<string, Upstream>;
-  /** Certificates that they show, by id. */
-  readonly pairs: ReturnType<typeof shownPairs>;
-
-  constructor(published: Snapshot | null) {
-    const secured = (published?.upstreams ?? []).filter(isLarge);
-    this.#byId = new Map(secured.map((each) => [each.id, each]));
-    const shown = published?.certificates ?? [];
-    // One that had a host until now is shown all the same.
-    const certificates = shown.map(({ plain: _, ...each }) => ({ ...each, hosts: [] }));
-    this.pairs = shownPairs({ upstreams: secured, certificates });
-  }
-
-  sizeOf(id: string): number {
-    const upstream = this.#byId.get(id);
-    return upstream === undefined ? 0 : upstreamTlsSize(upstream, this.pairs);
-  }
-
-  /** With what was published in place of its own; without endpoints where there is nothing in its place. */
-  withoutGrowth({ tls, ...upstream }: Upstream): Upstream {
-    const { ca, clientCertificate, ...settings } = tls!;
-    const before = this.#byId.get(upstream.id)?.tls;
-    const isKept = (ca === undefined || before?.ca !== undefined) &&
-      (clientCertificate === undefined || this.pairs.has(before?.clientCertificate ?? ""));
-    if (!isKept) {
-      return { ...upstream, tls: settings, addresses: { kind: "endpoints", endpoints: [] } };
-    }
-    return {
-      ...upstream,
-      tls: {
-        ...settings,
-        ...(ca === undefined ? {} : { ca: before?.ca }),
-        ...(clientCertificate === undefined
-          ? {}
-          : { clientCertificate: before?.clientCertificate }),
-      },
-    };
-  }
-}
-
 /** Those of the snapshot that are still of use, and those that stay. */
 function certificatesFor(
   upstreams: readonly Upstream[],
   { upstreams: before, certificates, listeners = [], defaultCertificate }: Snapshot,
-  { pairs }: PublishedUpstreams,
+  { pairs }: PublishedUpstreamTls,
 ): readonly Certificate[] {
   const idsOf = (list: readonly Upstream[]) =>
     new Set(list.flatMap(({ tls }) => tls?.clientCertificate ?? []));
@@ -185,27 +161,42 @@ function certificatesFor(
 }
 
 function report(
-  { id, tls, addresses }: Upstream,
-  full: Resource,
+  { upstream, held }: HeldUpstream,
+  { resource, isShare }: { readonly resource: Resource; readonly isShare: boolean },
   bounds: ClusterBounds,
   problems: ProblemList,
 ): void {
-  const [what, remedy] = describeFull(full, bounds);
+  const { id } = upstream;
+  const [what, remedy] = describeFull(resource, bounds);
   const [, namespace, name] = /^([^/]+)\/([^:]+)/.exec(id) ?? [];
   if (name === undefined) return;
-  const isClosed = !isLarge({ id, tls, addresses, protocol: "https" });
+  const [first] = held;
   // An Ingress may name them, too.
-  const field = id.includes("+") ? "" : `metadata.annotations[${JSON.stringify(UPSTREAM_TLS.ca)}]`;
+  const field = id.includes("+")
+    ? ""
+    : `metadata.annotations[${JSON.stringify(UPSTREAM_TLS[first])}]`;
+  const excess = isShare
+    ? `namespace ${namespace} would take more than half of what ${what}`
+    : `the configuration would take more than ${what}, and the largest namespaces add nothing to that`;
   problems.about({ kind: "Service", namespace, name }).error(field, {
     reason: "ClusterLimitExceeded",
-    message:
-      `with the CA and client certificate for upstream ${id} the configuration would take more than ` +
-      `${what}, and the largest namespaces add nothing to that, so ` +
-      (isClosed ? "requests get 503" : "the published ones stay in use"),
-    remedy: "Write only the CA that issues the certificates of the backend into ca.crt, or " +
-      clauseOf(remedy),
+    message: `with the ${
+      held.map((each) => NAMES[each]).join(" and ")
+    } for upstream ${id} ${excess}, so ` +
+      (isLarge(upstream) ? "the published ones stay in use" : "requests get 503"),
+    remedy: `${REMEDIES[first]}, or ${clauseOf(remedy)}`,
   });
 }
+
+const NAMES: Readonly<Record<Held, string>> = {
+  ca: "CA",
+  clientCertificate: "client certificate",
+};
+
+const REMEDIES: Readonly<Record<Held, string>> = {
+  ca: "Write only the CA that issues the certificates of the backend into ca.crt",
+  clientCertificate: "Write only the certificates that the backend needs into tls.crt",
+};
 
 function times(size: Size, factor: number): Size {
   return sizeBy((resource) => size[resource] * factor);
