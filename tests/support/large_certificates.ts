@@ -2,6 +2,7 @@
  * Certificates of many sizes. In: how often files of `tests/golden/certificates` stand in a chain. Out: chains, Secrets
  * with them, and Ingresses that name these.
  */
+import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { createHash, createPrivateKey } from "node:crypto";
 import type { KubeSecret } from "../../controller/kube/resources.ts";
@@ -71,6 +72,21 @@ export function keyWithAttributes(bytes: number): string {
   const content = der.subarray(length < 128 ? 2 : 2 + (length & 127));
   const key = tlv(0x30, Buffer.concat([content, tlv(0xa0, value)]));
   return `-----BEGIN PRIVATE KEY-----\n${wrapped(key)}\n-----END PRIVATE KEY-----\n`;
+}
+
+/**
+ * PEM with exactly so many characters: without as many line ends as it has more.
+ *
+ * @param pem With some more of them.
+ */
+export function pemOfLength(pem: string, length: number): string {
+  let more = pem.length - length;
+  const result = pem.replace(
+    /(?<=[A-Za-z0-9+/]{64})\n(?=[A-Za-z0-9+/])/g,
+    (end) => more-- > 0 ? "" : end,
+  );
+  assert.equal(result.length, length);
+  return result;
 }
 
 /** The object identifier 1.2.3.4. */
