@@ -12,7 +12,7 @@ import type { Certificate, Snapshot, Upstream } from "../../../shared/snapshot/t
 import { LastResult } from "../../base/memo.ts";
 import { type ObjectProblem, ProblemList } from "../../base/problems.ts";
 import { compareText } from "../../base/text_order.ts";
-import { UPSTREAM_TLS } from "../annotations/own_annotation_names.ts";
+import { fieldOfOwnAnnotation, UPSTREAM_TLS } from "../annotations/own_annotation_names.ts";
 import { describeFull } from "./cluster_bound.ts";
 import {
   type ClusterBounds,
@@ -172,18 +172,15 @@ function report(
   if (name === undefined) return;
   const [first] = held;
   // An Ingress may name them, too.
-  const field = id.includes("+")
-    ? ""
-    : `metadata.annotations[${JSON.stringify(UPSTREAM_TLS[first])}]`;
+  const field = id.includes("+") ? "" : fieldOfOwnAnnotation(UPSTREAM_TLS[first]);
   const excess = isShare
     ? `namespace ${namespace} would take more than half of what ${what}`
     : `the configuration would take more than ${what}, and the largest namespaces add nothing to that`;
+  const names = held.map((each) => NAMES[each]).join(" and ");
+  const consequence = isLarge(upstream) ? "the published ones stay in use" : "requests get 503";
   problems.about({ kind: "Service", namespace, name }).error(field, {
     reason: "ClusterLimitExceeded",
-    message: `with the ${
-      held.map((each) => NAMES[each]).join(" and ")
-    } for upstream ${id} ${excess}, so ` +
-      (isLarge(upstream) ? "the published ones stay in use" : "requests get 503"),
+    message: `with the ${names} for upstream ${id} ${excess}, so ${consequence}`,
     remedy: `${REMEDIES[first]}, or ${clauseOf(remedy)}`,
   });
 }
