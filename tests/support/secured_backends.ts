@@ -35,16 +35,16 @@ export function slice(namespace: string, name: string, endpoints = 1) {
     addressType: "IPv4",
     endpoints: Array.from(
       { length: endpoints },
-      (_, i) => ({ addresses: [`10.0.${i >> 8}.${9 + (i & 127)}`] }),
+      (_, i) => ({ addresses: [`10.0.${i >> 7}.${9 + (i & 127)}`] }),
     ),
     ports: [{ port: 8080 }],
   };
 }
 
 /** With a host of its own, and the Service of the same name. */
-export function ingressTo(namespace: string, name: string) {
+export function ingressTo(namespace: string, name: string, port = 80) {
   const made = ingress(namespace, name, 0, `${name}.${namespace}.test`);
-  made.spec.rules[0].http.paths[0].backend.service.name = name;
+  made.spec.rules[0].http.paths[0].backend.service = { name, port: { number: port } };
   return made;
 }
 

@@ -194,8 +194,12 @@ function withAuthorities(characters: number): Snapshot {
   };
 }
 
-function bounded(snapshot: Snapshot, bounds: ClusterBounds): Snapshot {
-  return new UpstreamTlsBound().apply(snapshot, null, bounds, new ProblemList());
+function bounded(
+  snapshot: Snapshot,
+  bounds: ClusterBounds,
+  published: Snapshot | null = null,
+): Snapshot {
+  return new UpstreamTlsBound().apply(snapshot, published, bounds, new ProblemList());
 }
 
 /** With just enough of one thing for `size`, and `by` more. */
@@ -226,8 +230,12 @@ function sizesOf(snapshot: Snapshot): readonly [tls: Size, rest: Size] {
 }
 
 /** Whether all upstreams are published as they are. */
-function isWhole(snapshot: Snapshot, bounds: ClusterBounds): boolean {
-  const { upstreams } = bounded(snapshot, bounds);
+function isWhole(
+  snapshot: Snapshot,
+  bounds: ClusterBounds,
+  published: Snapshot | null = null,
+): boolean {
+  const { upstreams } = bounded(snapshot, bounds, published);
   return upstreams.every((each, i) => each === snapshot.upstreams[i]);
 }
 
@@ -282,6 +290,25 @@ for (const resource of RESOURCES) {
     assert.deepEqual([-1, 0, 1].map(full), [1, 0, 0]);
   });
 }
+
+Deno.test("published upstreams that come to take more stay up to what can be published, and no further", () => {
+  const ca = text(14_000);
+  const all = (endpoints: number): Snapshot => ({
+    ...EMPTY_SNAPSHOT,
+    upstreams: range(40, (i) => ({
+      ...upstream(`a/s${String(i).padStart(2, "0")}:1`, ca),
+      addresses: {
+        kind: "endpoints",
+        endpoints: range(endpoints, (j) => ({ address: `10.0.${i}.${j}`, port: 443 })),
+      },
+    })),
+  });
+  const [near, far] = [all(1), all(200)];
+  const [tls, rest] = sizesOf(far);
+  const limit = Math.ceil(plus(tls, rest, 1).published / 1.15);
+  const fits = (by: number) => isWhole(far, { ...UNBOUNDED, publishedBytes: limit + by }, near);
+  assert.deepEqual([-1, 0, 1].map(fits), [false, true, true]);
+});
 
 Deno.test("authorities of up to 15,000 characters count once where they are near each other", () => {
   const counted = (length: number, between = 0) => {

@@ -74,7 +74,8 @@ export class PublishedUpstreamTls {
   /**
    * In the order of `own`.
    *
-   * @param own Those with TLS of one namespace, at least one, in order of their ids.
+   * @param own Of one namespace, at least one, in order of their ids; also those without TLS, which stand between
+   * the others.
    * @param certificates Of the snapshot.
    */
   withoutGrowth(
@@ -82,7 +83,7 @@ export class PublishedUpstreamTls {
     certificates: readonly Certificate[],
   ): readonly HeldUpstream[] {
     const changes = this.#changesOf(own);
-    const most = mostOf(this.#parts.get(namespaceOf(own[0])) ?? NO_PARTS, this.#parts.size);
+    const most = this.#mostOf(own);
     const tally = new UpstreamTlsTally(pairSizesById(this.pairs, certificates));
     for (const [i, { tls }] of own.entries()) {
       const { ca, clientCertificate } = changes.of[i];
@@ -107,6 +108,31 @@ export class PublishedUpstreamTls {
     const result = held(accepted);
     const [now, before] = [result, nothing].map((list) => this.#amountsOf(list, certificates));
     return isWithin(now, largerOf(most, before)) ? result : nothing;
+  }
+
+  /**
+   * The same, the last of them without endpoints: as many as it takes for the others to be within what was published
+   * and its next step. Text between upstreams, as of more endpoints, keeps compression from leaving out what they
+   * have in common, so that the same authorities come to take more.
+   */
+  withinPublished(
+    list: readonly HeldUpstream[],
+    certificates: readonly Certificate[],
+  ): readonly HeldUpstream[] {
+    const most = this.#mostOf(list.map(({ upstream }) => upstream));
+    const withOpen = (count: number) =>
+      list.map((each, i) => i < count || !isLarge(each.upstream) ? each : closed(each));
+    let [enough, tooMany] = [0, list.length + 1];
+    while (tooMany - enough > 1) {
+      const count = Math.floor((enough + tooMany) / 2);
+      if (isWithin(this.#amountsOf(withOpen(count), certificates), most)) enough = count;
+      else tooMany = count;
+    }
+    return enough === list.length ? list : withOpen(enough);
+  }
+
+  #mostOf([{ id }]: readonly Pick<Upstream, "id">[]): Amounts {
+    return mostOf(this.#parts.get(namespaceOf({ id })) ?? NO_PARTS, this.#parts.size);
   }
 
   #changesOf(own: readonly Upstream[]): Changes {
@@ -245,17 +271,21 @@ function heldOf(
   const held = [ca, clientCertificate].filter((change) => change !== undefined)
     .filter((change) => !accepted.has(change));
   if (held.length === 0) return { upstream, held: [] };
-  const { tls = null, ...rest } = upstream;
-  const { ca: _, clientCertificate: __, ...settings } = tls!;
   const names = held.map((change) => change.held);
-  if (held.some(({ stays }) => stays === null)) {
-    const closed: Upstream = {
-      ...rest,
-      tls: settings,
-      addresses: { kind: "endpoints", endpoints: [] },
-    };
-    return { upstream: closed, held: names };
-  }
+  if (held.some(({ stays }) => stays === null)) return closed({ upstream, held: names });
   const stay = Object.fromEntries(held.map((change) => [change.held, change.stays]));
-  return { upstream: { ...rest, tls: { ...tls!, ...stay } }, held: names };
+  return { upstream: { ...upstream, tls: { ...upstream.tls!, ...stay } }, held: names };
+}
+
+function closed({ upstream, held }: HeldUpstream): HeldUpstream {
+  const { ca, clientCertificate, ...tls } = upstream.tls!;
+  const addresses = { kind: "endpoints", endpoints: [] } as const;
+  if (held.length > 0) return { upstream: { ...upstream, tls, addresses }, held };
+  return {
+    upstream: { ...upstream, tls, addresses },
+    held: [
+      ...(ca === undefined ? [] : ["ca" as const]),
+      ...(clientCertificate === undefined ? [] : ["clientCertificate" as const]),
+    ],
+  };
 }

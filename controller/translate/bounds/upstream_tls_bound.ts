@@ -17,6 +17,7 @@ import { describeFull } from "./cluster_bound.ts";
 import {
   type ClusterBounds,
   fullOf,
+  NO_SIZE,
   plus,
   type Resource,
   RESOURCES,
@@ -42,6 +43,12 @@ const SHARE = 1 / 32;
  * 256 KiB, one namespace could otherwise have all of it, and Ingresses of others could add nothing.
  */
 const NAMESPACE_SHARE = 1 / 2;
+
+/**
+ * Of each limit, from where on nothing can be published for anybody: limits are some 15 % below what there is. Past
+ * that, what has been published is no reason to stay for what takes more than it did.
+ */
+const CAPACITY = 1.15;
 
 interface Inputs {
   readonly snapshot: Snapshot;
@@ -109,37 +116,57 @@ function bound(
   if (full === null && sizes.every(({ size }) => fullOf(size, ofNamespace) === null)) {
     return { ...snapshot, problems: [] };
   }
-  const secured = Map.groupBy(snapshot.upstreams.filter(isLarge), namespaceOf);
+  const byNamespace = Map.groupBy(snapshot.upstreams, namespaceOf);
   const ranked = sizes.sort((a, b) =>
     (full === null ? 0 : b.size[full] - a.size[full]) || compareText(a.namespace, b.namespace)
   );
   const before = new PublishedUpstreamTls(published, authorities);
   const certificates = withPublished(snapshot.certificates, before);
-  const changed = new Map<string, Upstream>();
+  const changed = new Map<string, { readonly held: HeldUpstream; readonly excess: Excess }>();
   let total = scale.tls;
-  for (const { namespace, size } of ranked) {
-    const ofAll = fullOf(total, limits);
-    const ofOne = fullOf(size, ofNamespace);
-    const resource = ofAll ?? ofOne;
-    if (resource === null) continue;
-    const own = before.withoutGrowth(secured.get(namespace)!, snapshot.certificates);
-    if (own.every(({ held }) => held.length === 0)) continue;
-    for (const each of own) {
-      if (each.held.length === 0) continue;
-      changed.set(each.upstream.id, each.upstream);
-      report(each, { resource, isShare: ofAll === null }, bounds, problems);
+  const replace = (size: Size, own: readonly HeldUpstream[], excess: Excess) => {
+    for (const held of own) {
+      if (held.held.length > 0) changed.set(held.upstream.id, { held, excess });
     }
-    const upstreams = own.map(({ upstream }) => upstream);
-    const parts = upstreamTlsParts({ upstreams, certificates }).get(namespace);
-    total = plus(total, size, -1);
-    if (parts !== undefined) total = plus(total, scale.sizeOf(parts), 1);
+    const [parts] = upstreamTlsParts({ upstreams: own.map(upstreamOf), certificates }).values();
+    const now = parts === undefined ? NO_SIZE : scale.sizeOf(parts);
+    total = plus(plus(total, size, -1), now, 1);
+    return now;
+  };
+  const crowded = ranked.flatMap(({ namespace, size }) => {
+    const ofAll = fullOf(total, limits);
+    const resource = ofAll ?? fullOf(size, ofNamespace);
+    if (resource === null) return [];
+    const own = before.withoutGrowth(byNamespace.get(namespace)!, snapshot.certificates);
+    const excess = { resource, isShare: ofAll === null };
+    return [{ own, size: replace(size, own, excess), excess }];
+  });
+  const capacity = atLeast(
+    plus(times(scale.limits, CAPACITY), rest, -1),
+    times(scale.limits, SHARE),
+  );
+  for (const { own, size, excess } of crowded) {
+    if (fullOf(total, capacity) === null) break;
+    replace(size, before.withinPublished(own, snapshot.certificates), excess);
   }
-  const upstreams = snapshot.upstreams.map((each) => changed.get(each.id) ?? each);
+  for (const { held, excess } of changed.values()) report(held, excess, bounds, problems);
+  const upstreams = snapshot.upstreams.map((each) => changed.get(each.id)?.held.upstream ?? each);
   return {
     upstreams,
     certificates: certificatesFor(upstreams, snapshot, before),
     problems: problems.inOrder(),
   };
+}
+
+/** What there is not enough of. */
+interface Excess {
+  readonly resource: Resource;
+  /** For one namespace, and not for all. */
+  readonly isShare: boolean;
+}
+
+function upstreamOf({ upstream }: HeldUpstream): Upstream {
+  return upstream;
 }
 
 /** Those of the snapshot that are still of use, and those that stay. */
@@ -162,7 +189,7 @@ function certificatesFor(
 
 function report(
   { upstream, held }: HeldUpstream,
-  { resource, isShare }: { readonly resource: Resource; readonly isShare: boolean },
+  { resource, isShare }: Excess,
   bounds: ClusterBounds,
   problems: ProblemList,
 ): void {

@@ -10,12 +10,15 @@ import {
   isServed,
   lineOf,
   NAMES,
+  slice,
   tenants,
   upstreamsOf,
 } from "../../../tests/support/secured_backends.ts";
 import { Scene } from "../../../tests/support/shared_address_scene.ts";
 import type { KubeSecret } from "../../kube/resources.ts";
 import { UPSTREAM_TLS } from "../annotations/own_annotation_names.ts";
+import { parseSnapshot } from "../../../shared/snapshot/parse.ts";
+import { serialiseSnapshot } from "../../../shared/snapshot/serialise.ts";
 import type { Snapshot } from "../../../shared/snapshot/types.ts";
 import { type ClusterBounds, DEFAULT_CLUSTER_BOUNDS, type Translation } from "../translator.ts";
 import { plus, type Resource, Scale } from "./cluster_sizes.ts";
@@ -186,4 +189,105 @@ Deno.test("a Secret without its CA that becomes large and small again ends as it
   // Whoever has the namespace now has nothing of what was there.
   assert.deepEqual(authorities(applied(large), "evil"), ["none"]);
   assert.deepEqual(authorities(applied(small), "evil"), [small]);
+});
+
+Deno.test("Services that share a CA do not take more than there is by many endpoints between them", () => {
+  const bounds = { ...DEFAULT_CLUSTER_BOUNDS, publishedBytes: 150 * 1024 };
+  const ca = authority("evil", distinctChain("shared", 24));
+  const applied = (scene: Scene, endpoints: number) => {
+    const { endpointSlices, ...others } = tenants(SMALL, [ca]);
+    return scene.apply({
+      ...BY_INGRESSES,
+      ...others,
+      endpointSlices: endpointSlices.map(({ metadata }) =>
+        slice(metadata!.namespace!, metadata!.name!, metadata!.namespace === "evil" ? endpoints : 1)
+      ),
+    });
+  };
+  const scene = new Scene({ clusterBounds: bounds });
+  const before = applied(scene, 1);
+  assert.deepEqual(full(before), []);
+  for (let again = 0; again < 2; again++) {
+    const after = applied(scene, 200);
+    const size = taken(after.snapshot, "published", bounds);
+    assert.ok(size <= 1.15 * bounds.publishedBytes, `${size}`);
+    const closed = upstreamsOf(after, "evil").filter((each) => !isServed(each));
+    assert.ok(closed.length > 0 && closed.length < NAMES.length, `${closed.length}`);
+    assert.equal(full(after).length, closed.length);
+    assert.ok(upstreamsOf(after, "shop").every(isServed));
+  }
+  assert.deepEqual(upstreamsOf(applied(scene, 1), "evil").filter((each) => !isServed(each)), []);
+});
+
+Deno.test("Services without TLS between those with a CA count as they are published", () => {
+  const bounds = { ...DEFAULT_CLUSTER_BOUNDS, publishedBytes: 400 * 1024 };
+  const scene = new Scene({ clusterBounds: bounds });
+  const plain = NAMES.flatMap((name) =>
+    Array.from({ length: 80 }, (_, i) => `${name}-${String(i).padStart(2, "0")}`)
+  );
+  const ca = authority("evil", distinctChain("shared", 24));
+  const { services, ...others } = tenants(SMALL, [ca]);
+  const all = {
+    ...others,
+    ingresses: [...BY_INGRESSES.ingresses!, ...plain.map((name) => ingressTo("evil", name))],
+  };
+  const plainServices = plain.map((name) => ({
+    metadata: { namespace: "evil", name },
+    spec: { ports: [{ port: 80 }] },
+  }));
+  scene.apply({ ...BY_INGRESSES, ...others, services });
+  const after = scene.apply({ ...all, services: [...services, ...plainServices] });
+  const size = taken(after.snapshot, "published", bounds);
+  assert.equal(after.snapshot.routes.length, NAMES.length * 81 + 1);
+  assert.ok(size <= 1.15 * bounds.publishedBytes, `${size}`);
+});
+
+Deno.test("in a full cluster, an upstream under another id takes the room of the one before", () => {
+  const bounds = { ...DEFAULT_CLUSTER_BOUNDS, lineBytes };
+  const scene = new Scene({ clusterBounds: bounds });
+  const [few, all] = [NAMES.slice(0, 8), NAMES];
+  const large = distinctChain("a", 60);
+  const applied = (names: readonly string[], port: number) => {
+    const made = tenants(SMALL, [authority("evil", large)], { names });
+    return scene.apply({
+      ...made,
+      services: made.services.map((each) =>
+        each.metadata!.name === "s00"
+          ? { ...each, spec: { ports: [{ port, appProtocol: "https" }] } }
+          : each
+      ),
+      ingresses: NAMES.map((name) => ingressTo("evil", name, name === "s00" ? port : 80)),
+    });
+  };
+  assert.deepEqual(full(applied(few, 80)), []);
+  const after = applied(all, 8443);
+  assert.ok(full(after).length > 0, "the cluster is full");
+  const renamed = upstreamsOf(after, "evil").find(({ id }) => id === "evil/s00:8443")!;
+  assert.equal(renamed.tls?.ca?.pem, large);
+  assert.ok(isServed(renamed));
+});
+
+Deno.test("what is held is the same for a controller that has read what was published", () => {
+  const bounds = { ...DEFAULT_CLUSTER_BOUNDS, lineBytes };
+  const small = distinctChain("a", 1);
+  const secrets = (pem: string, chain: string) => [
+    authority("evil", pem),
+    secretWith("evil", "own", chain),
+  ];
+  const annotations = { [UPSTREAM_TLS.ca]: "ca", [UPSTREAM_TLS.clientCertificate]: "own" };
+  const scene = new Scene({ clusterBounds: bounds });
+  const applied = (pem: string, chain: string) =>
+    scene.apply({ ...BY_INGRESSES, ...tenants(SMALL, secrets(pem, chain), { annotations }) });
+  applied(small, chainOf({ wildcard: 1 }));
+  const large = [small + distinctChain("b", 100), chainOf({ wildcard: 1, two: 150 })] as const;
+  const held = applied(...large).snapshot;
+  const { snapshot } = parseSnapshot(serialiseSnapshot(held, { revealKeys: true }));
+  scene.published = snapshot!;
+  const again = applied(...large);
+  assert.deepEqual(again.snapshot.upstreams, held.upstreams);
+  assert.deepEqual(
+    again.snapshot.certificates.map(({ id }) => id),
+    held.certificates.map(({ id }) => id),
+  );
+  assert.ok(full(again).length > 0);
 });

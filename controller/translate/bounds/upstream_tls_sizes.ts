@@ -92,6 +92,6 @@ export function isLarge({ tls }: Upstream): boolean {
 }
 
 /** Of its Service. */
-export function namespaceOf({ id }: Upstream): string {
+export function namespaceOf({ id }: Pick<Upstream, "id">): string {
   return id.slice(0, id.indexOf("/"));
 }
