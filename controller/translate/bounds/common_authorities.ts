@@ -3,27 +3,27 @@
  * for. Out: the published ones without those that are not asked for any more.
  */
 import type { PemText } from "../../../shared/snapshot/types.ts";
+import { ObjectCache } from "../../base/memo.ts";
 
 const END = "-----END CERTIFICATE-----\n";
 
 export class CommonAuthorities {
-  /** By those that are asked for, and were published: a bundle has 256 KiB, and many upstreams name it. */
-  readonly #known = new WeakMap<PemText, WeakMap<PemText, PemText | null>>();
+  /** Of each that is asked for: a bundle has 256 KiB, and many upstreams name it. */
+  readonly #bodies = new ObjectCache((wanted: PemText) => new Set(blocksOf(wanted).map(bodyOf)));
+  /** By those that are asked for, and were published. */
+  readonly #known = new ObjectCache((wanted: PemText) =>
+    new ObjectCache((published: PemText) => commonOf(published, this.#bodies.of(wanted)))
+  );
 
   /** The very same as `published` where all of them are asked for; null for none. */
   of(published: PemText, wanted: PemText): PemText | null {
-    let known = this.#known.get(wanted);
-    if (known === undefined) this.#known.set(wanted, known = new WeakMap());
-    let common = known.get(published);
-    if (common === undefined) known.set(published, common = commonOf(published, wanted));
-    return common;
+    return this.#known.of(wanted).of(published);
   }
 }
 
-function commonOf(published: PemText, wanted: PemText): PemText | null {
-  const asked = new Set(blocksOf(wanted).map(bodyOf));
+function commonOf(published: PemText, wanted: ReadonlySet<string>): PemText | null {
   const blocks = blocksOf(published);
-  const common = blocks.filter((block) => asked.has(bodyOf(block)));
+  const common = blocks.filter((block) => wanted.has(bodyOf(block)));
   if (common.length === blocks.length) return published;
   return common.length === 0 ? null : { kind: "pem", pem: common.join("") };
 }
