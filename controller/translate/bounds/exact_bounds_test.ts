@@ -255,7 +255,7 @@ for (const resource of RESOURCES) {
       [false, true, true],
     );
 
-  Deno.test(`TLS to backends takes exactly what is left of ${resource}, and no byte more`, () => {
+  Deno.test(`TLS to backends takes exactly the rest of ${resource}, and no byte more`, () => {
     const snapshot = withAuthorities(400_000);
     const [tls, rest] = sizesOf(snapshot);
     isBoundedAt(snapshot, plus(tls, rest, 1));
@@ -276,7 +276,7 @@ for (const resource of RESOURCES) {
     isBoundedAt({ ...snapshot, routes: [LARGE_ROUTE], certificates }, sizesOf(snapshot)[0], 1 / 32);
   });
 
-  Deno.test(`certificates of listeners take exactly what there is of ${resource}, and no byte more`, () => {
+  Deno.test(`certificates of listeners take all of ${resource}, and no byte more`, () => {
     const parts = { ...NO_PARTS, certificates: 10, chains: 5_000_000, keys: 2_000_000 };
     const size = new Scale(null, UNBOUNDED).sizeOf(parts);
     const demands = new Demands();
@@ -291,7 +291,7 @@ for (const resource of RESOURCES) {
   });
 }
 
-Deno.test("published upstreams that come to take more stay up to what can be published, and no further", () => {
+Deno.test("published upstreams that come to take more stay up to the capacity, and no further", () => {
   const ca = text(14_000);
   const all = (endpoints: number): Snapshot => ({
     ...EMPTY_SNAPSHOT,

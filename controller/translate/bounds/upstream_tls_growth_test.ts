@@ -267,7 +267,7 @@ Deno.test("in a full cluster, an upstream under another id takes the room of the
   assert.ok(isServed(renamed));
 });
 
-Deno.test("what is held is the same for a controller that has read what was published", () => {
+Deno.test("a controller that has read the published configuration holds the same CAs and certificates", () => {
   const bounds = { ...DEFAULT_CLUSTER_BOUNDS, lineBytes };
   const small = distinctChain("a", 1);
   const secrets = (pem: string, chain: string) => [
