@@ -6,6 +6,7 @@
 import type { Resources } from "../controller/kube/resources.ts";
 import { isDnsName } from "../controller/base/names.ts";
 import {
+  fieldOfOwnAnnotation,
   UPSTREAM_TLS,
   UPSTREAM_TLS_ANNOTATIONS,
   UPSTREAM_TLS_PREFIX,
@@ -91,14 +92,16 @@ export function settingProblems(
     )
     .map((problem) => ({
       ...problem,
-      message: problem.message.replace(/requests get \d+$/, "$& in a cluster"),
+      message: problem.facts?.status === undefined
+        ? problem.message
+        : `${problem.message} in a cluster`,
     }));
 }
 
 /** What is not known is reported as that alone. */
 function isKnown({ field, reason }: Problem): boolean {
   return reason !== "UpstreamTlsIgnored" ||
-    UPSTREAM_TLS_ANNOTATIONS.some((name) => field.includes(`"${name}"`));
+    UPSTREAM_TLS_ANNOTATIONS.some((name) => field === fieldOfOwnAnnotation(name));
 }
 
 function keyOf({ object, field, reason }: Problem): string {

@@ -166,7 +166,7 @@ function pemBlocks(text: string): readonly PemBlock[] | string {
     } else if (label !== null) {
       lines.push(line);
       if (line === `-----END ${label}-----`) {
-        blocks.push({ label, pem: `${lines.join("\n")}\n` });
+        blocks.push({ label, pem: `${usualLines(lines).join("\n")}\n` });
         label = null;
       }
     }
@@ -180,4 +180,24 @@ function fits(certificate: X509Certificate, key: KeyObject): boolean {
   } catch {
     return false;
   }
+}
+
+/** Characters of a line of PEM (RFC 7468 §2). */
+const LINE_LENGTH = 64;
+
+/**
+ * Shorter lines than usual, and empty ones, become usual ones: each takes a character more in JSON, so that a text of
+ * lines with one character would take half as much again as its length says. Longer ones stay, as does what has headers.
+ */
+function usualLines(lines: readonly string[]): readonly string[] {
+  const [begin, ...rest] = lines;
+  const end = rest.pop()!;
+  if (
+    rest.every((line, i) => line.length >= LINE_LENGTH || (i === rest.length - 1 && line !== ""))
+  ) {
+    return lines;
+  }
+  const text = rest.join("");
+  if (!/^[A-Za-z0-9+/]+=*$/.test(text)) return lines;
+  return [begin, ...text.match(/.{1,64}/g) ?? [], end];
 }

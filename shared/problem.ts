@@ -30,6 +30,15 @@ export interface Problem {
   /** What the user can do, one sentence without a full stop. */
   readonly remedy: string;
   readonly severity: Severity;
+  /** What the message says, for programs that decide by it; no output has it. */
+  readonly facts?: ProblemFacts;
+}
+
+export interface ProblemFacts {
+  /** With which requests are answered: the message ends with `requests get 503`. */
+  readonly status?: number;
+  /** Whether what is wrong is that there is no such Secret. */
+  readonly isSecretMissing?: true;
 }
 
 /** `Ingress default/web`, or `IngressClass pingress` for cluster-wide kinds. */

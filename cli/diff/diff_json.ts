@@ -93,5 +93,6 @@ function plainOrigin({ kind, namespace, name, field }: Origin, places: Places) {
 }
 
 export function plainProblem({ problem, at, excerpt = null }: LocatedProblem) {
-  return { ...problem, at, excerpt };
+  const { facts: _, ...text } = problem;
+  return { ...text, at, excerpt };
 }

@@ -3,6 +3,7 @@
  * for text, short and JSON; what an older version does not say is null. Null for a page that is another's.
  */
 import { asList, asObject, asText, fieldOf } from "../../controller/base/json.ts";
+import { HTTP_ROUTES } from "../../controller/kube/types.ts";
 import { actionAnswer, sharedBy } from "../../dev/explain/explanation.ts";
 import { filterAnswer, filterSteps, redirectsFirst } from "../../dev/explain/filter_steps.ts";
 import type {
@@ -96,10 +97,25 @@ export function proxyExplanation(
     certificates: certificatesIn(page),
     upstreams: upstreams.map((upstream) => endpointsOf(snapshot, upstream.id)),
     problems: [],
-    notes: settings === null
-      ? ["the filters of the route: this version of the proxy does not show them"]
-      : [],
+    notes: [
+      ...(settings === null
+        ? ["the filters of the route: this version of the proxy does not show them"]
+        : []),
+      ...unknownRemedies(kind === "route" ? originIn(fieldOf(outcome, "route")) : null, action),
+    ],
   };
+}
+
+/** Every route has its own text, so that snapshots have no remedy for one of several backends. */
+function unknownRemedies(origin: ExplainedOrigin | null, action: Action | null): string[] {
+  const isBroken = action?.kind === "forward" &&
+    action.backends.some(({ fault }) => fault !== undefined);
+  if (!isBroken || origin?.kind !== HTTP_ROUTES.kind) return [];
+  const { namespace, name } = origin;
+  return [
+    "the remedy for the backend that gets no requests: the condition ResolvedRefs has it " +
+    `(kubectl describe httproute -n ${namespace} ${name})`,
+  ];
 }
 
 const NO_PATH = { ok: false, reason: "is refused" } as const;

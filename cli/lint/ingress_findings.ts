@@ -79,8 +79,8 @@ export function missingSecrets(
 }
 
 /** Secrets are seldom in the folder, so that it decides nothing. */
-export function isAboutMissingSecret({ reason, message }: Problem): boolean {
-  return reason === SECRET_MISSING || /\bthere is no Secret /.test(message);
+export function isAboutMissingSecret({ reason, facts }: Problem): boolean {
+  return reason === SECRET_MISSING || facts?.isSecretMissing === true;
 }
 
 function verdictOf(problem: Problem): Verdict {

@@ -2,7 +2,12 @@
  * The problems of one translation. In: what each pass finds, object by object. Out: every problem
  * once, sorted by object; those of one object stay in the order in which they were found.
  */
-import { formatObject, type ObjectRef, type Problem } from "../../shared/problem.ts";
+import {
+  formatObject,
+  type ObjectRef,
+  type Problem,
+  type ProblemFacts,
+} from "../../shared/problem.ts";
 import { compareText } from "./text_order.ts";
 import { SortedList } from "./sorted_list.ts";
 
@@ -11,6 +16,7 @@ export interface ProblemText {
   readonly reason: string;
   readonly message: string;
   readonly remedy: string;
+  readonly facts?: ProblemFacts;
 }
 
 /** Takes the problems of one object. */

@@ -1,5 +1,6 @@
 /** The golden files of `translate`; see `translate_case.ts` for their form. */
 import assert from "node:assert/strict";
+import type { Problem } from "../../shared/problem.ts";
 import { parseSnapshot } from "../../shared/snapshot/parse.ts";
 import { serialiseSnapshot } from "../../shared/snapshot/serialise.ts";
 import {
@@ -12,13 +13,23 @@ import {
   runCase,
 } from "./translate_case.ts";
 
+/** What programs decide by is what users read. */
+function assertFacts(problems: readonly Problem[]): void {
+  for (const { facts, message } of problems) {
+    if (facts?.status !== undefined) assert.ok(message.endsWith(`requests get ${facts.status}`));
+    if (facts?.isSecretMissing) assert.match(message, /\bthere is no Secret /);
+  }
+}
+
 const REMEDY = "deno task golden:update writes the files anew";
 
 for (const name of caseNames()) {
   Deno.test(`translate: ${name.replaceAll("-", " ")}`, () => {
     const input = readCase(name);
     const { showsClaims } = input;
-    const text = formatTranslation(runCase(input), showsClaims);
+    const translation = runCase(input);
+    assertFacts(translation.problems);
+    const text = formatTranslation(translation, showsClaims);
     assert.equal(text, Deno.readTextFileSync(outputFile(name)), REMEDY);
 
     const reversed = runCase({ ...input, objects: input.objects.toReversed() });

@@ -31,6 +31,17 @@ function guardedSnapshot(): Snapshot {
           closed: true,
         },
       }),
+      at("/shares", {
+        action: {
+          kind: "forward",
+          backends: [
+            { upstream: base.upstreams[0].id, weight: 1 },
+            { upstream: "test/gone:80", fault: "rules[0].backendRefs[1] is gone.", weight: 1 },
+          ],
+          keepsShares: true,
+        },
+        origin: { kind: "HTTPRoute", namespace: "test", name: "shares", field: "spec.rules[0]" },
+      }),
       at("/"),
     ],
     filterSets: [
@@ -97,8 +108,14 @@ Deno.test("a proxy's page becomes the same explanation as that of manifests", as
     ["a.test Prefix /", true],
     ["a.test Prefix /old", false],
     ["a.test Prefix /closed", false],
+    ["a.test Prefix /shares", false],
   ]);
   assert.deepEqual(notes, []);
+  const shares = "http://a.test/shares";
+  assert.deepEqual(explain(shares, await pageOf(shares)).notes, [
+    "the remedy for the backend that gets no requests: the condition ResolvedRefs has it " +
+    "(kubectl describe httproute -n test shares)",
+  ]);
   // As versions before have it.
   const { settings: _, considered, ...older } = page;
   const old = explain("http://a.test/admin", {
@@ -106,7 +123,7 @@ Deno.test("a proxy's page becomes the same explanation as that of manifests", as
     considered: (considered as Record<string, unknown>[]).map(({ isMatch: _, ...each }) => each),
   });
   assert.equal(old.filters, null);
-  assert.equal(old.losers.length, 3);
+  assert.equal(old.losers.length, 4);
   assert.match(old.notes[0], /^the filters of the route: this version of the proxy/);
 });
 

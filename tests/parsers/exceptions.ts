@@ -233,6 +233,13 @@ export const EXCEPTIONS: readonly Exceptions[] = [
     functions: {
       "controller/translate/bounds/cluster_sizes.ts": ["Scale.totalOf"],
       "controller/translate/bounds/pair_sizes.ts": ["PairTally.add", "pairSizeOf", "shownSize"],
+      "controller/translate/bounds/upstream_tls_sizes.ts": ["isShort"],
+      "controller/translate/bounds/upstream_tls_tally.ts": [
+        "UpstreamTlsTally.addPair",
+        "UpstreamTlsTally.sizeOfPair",
+        "new UpstreamTlsTally",
+        "pairSizesById",
+      ],
       "controller/translate/certificates/plain_hosts.ts": ["PlainHosts.of"],
       "controller/translate/routes/host_index.ts": [
         "HostIndex.group",

@@ -54,6 +54,12 @@ export const SHORT_TEXTS: readonly Exceptions[] = [
     },
   },
   {
+    reason: "Writes the name of an annotation, of at most 317 characters, into a text.",
+    functions: {
+      "controller/translate/annotations/own_annotation_names.ts": ["fieldOfOwnAnnotation"],
+    },
+  },
+  {
     reason: "Finds, sets or removes one entry of a map or a set, or compares two short names.",
     functions: {
       "controller/reconcile/replica_catch_up.ts": ["ReplicaCatchUp.behind", "ReplicaCatchUp.claim"],

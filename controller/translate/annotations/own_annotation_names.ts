@@ -41,3 +41,8 @@ export const STATUS_ANNOTATION = "pingress.io/status";
 
 /** Of an Ingress: which namespaces may serve its hosts too. */
 export const SHARE_ANNOTATION = "pingress.io/share-host-with";
+
+/** Where an annotation without a prefix of ingress-nginx stands in its object. */
+export function fieldOfOwnAnnotation(name: string): string {
+  return `metadata.annotations[${JSON.stringify(name)}]`;
+}

@@ -18,6 +18,7 @@ export function reportFinding(
       reason: fault.reason,
       message: `${fault.message}, so requests get ${fault.status}`,
       remedy: fault.remedy,
+      facts: { ...fault.facts, status: fault.status },
     });
   }
   if (finding.upstream === null || finding.note === null) return;

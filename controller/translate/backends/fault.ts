@@ -1,4 +1,5 @@
 /** What is to be said of a backend to whoever names it. In: nothing. Out: the types. */
+import type { ProblemFacts } from "../../../shared/problem.ts";
 import type { ReplyAction } from "../../../shared/snapshot/types.ts";
 import type { ProblemText } from "../../base/problems.ts";
 
@@ -14,6 +15,7 @@ export interface Fault {
   readonly reason: string;
   readonly message: string;
   readonly remedy: string;
+  readonly facts?: ProblemFacts;
   /** The paths that name the backend do nothing else either: they do not redirect. */
   readonly closes?: true;
 }

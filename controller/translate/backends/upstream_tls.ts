@@ -8,7 +8,7 @@
  * what was published before in force, and without that the backend is not asked at all.
  */
 import { isIP } from "node:net";
-import type { ObjectRef } from "../../../shared/problem.ts";
+import type { ObjectRef, ProblemFacts } from "../../../shared/problem.ts";
 import type {
   Certificate,
   PemText,
@@ -17,7 +17,13 @@ import type {
 } from "../../../shared/snapshot/types.ts";
 import { type SecretModel, showTime } from "../certificates/certificate_source.ts";
 import { authorityExcess, pairExcess } from "../certificates/pair_limits.ts";
-import { NO_PARTS, readSecretParts, type SecretParts } from "../certificates/secret_parts.ts";
+import {
+  isSecretFault,
+  NO_PARTS,
+  readSecretParts,
+  type SecretFault,
+  type SecretParts,
+} from "../certificates/secret_parts.ts";
 import { type Identified, keyOf } from "../../base/identity.ts";
 import { asObject, describe, fieldOf, isAbsent, quote } from "../../base/json.ts";
 import { isDnsName } from "../../base/names.ts";
@@ -25,6 +31,7 @@ import type { ProblemList, ProblemText, Report } from "../../base/problems.ts";
 import type { Fault, Note } from "./fault.ts";
 import type { TlsWish } from "../model/backend_wish.ts";
 import {
+  fieldOfOwnAnnotation,
   UPSTREAM_TLS,
   UPSTREAM_TLS_ANNOTATIONS,
   UPSTREAM_TLS_PREFIX,
@@ -79,10 +86,11 @@ export class UpstreamTlsReader {
     // Public authorities issue certificates for names in the Internet's DNS only.
     const isPrivate = isAbsent(fieldOf(annotations, NAME)) && externalName === null;
     if (verify && ca === undefined && isPrivate) {
-      report.warning(fieldNamed(CA), {
+      report.warning(fieldOfOwnAnnotation(CA), {
         reason: "UpstreamCaMissing",
         message: `no annotation names the CA of the certificate for ${serverName}, ` +
           "and it is not issued by a public CA, so requests get 502",
+        facts: { status: 502 },
         remedy: `Reference a Secret with the CA certificate as ca.crt by ${CA}, or write ` +
           `${VERIFY}: "false" to accept any certificate`,
       });
@@ -104,7 +112,7 @@ export class UpstreamTlsReader {
     const parts = wish.secret === null
       ? NO_PARTS
       : withinLimits(this.#partsOf(wish.secret, ref.namespace), wish.secret.name);
-    if (typeof parts === "string") {
+    if (isSecretFault(parts)) {
       const kept = this.#published.settings(id);
       const { field } = wish;
       // What was published stays, with the certificate that it shows.
@@ -115,7 +123,7 @@ export class UpstreamTlsReader {
       if (shown !== undefined) this.#show({ ...shown, hosts: [] });
       return {
         tls: kept,
-        note: { field, ...secretText(`${parts}, so the published settings stay in use`) },
+        note: { field, ...secretText(parts, ", so the published settings stay in use") },
       };
     }
     if (parts.certificate !== null) this.#show(parts.certificate);
@@ -147,16 +155,17 @@ export class UpstreamTlsReader {
    */
   faultOf({ secret, field }: TlsWish, namespace: string): Fault | null {
     const parts = secret === null ? NO_PARTS : this.#partsOf(secret, namespace);
-    return typeof parts === "string" ? secretFault(field, parts) : null;
+    return isSecretFault(parts) ? secretFault(field, parts) : null;
   }
 
-  /** A clause where the Secret cannot be used. */
   #partsOf(
     { namespace, name }: NonNullable<TlsWish["secret"]>,
     own: string,
-  ): SecretParts | string {
+  ): SecretParts | SecretFault {
     if (namespace !== own) {
-      return `Secret ${name} is in namespace ${namespace}, not in ${own} as the Ingress`;
+      return {
+        clause: `Secret ${name} is in namespace ${namespace}, not in ${own} as the Ingress`,
+      };
     }
     return readSecretParts({ namespace, name }, this.#secrets);
   }
@@ -184,10 +193,11 @@ export class UpstreamTlsReader {
       fault = `Secret ${written} cannot be used: ${why}`;
     }
     const kept = this.#published.settings(upstream)?.ca;
-    report.error(fieldNamed(CA), {
+    report.error(fieldOfOwnAnnotation(CA), {
       reason: "UpstreamCaInvalid",
       message: `${fault}, so ${consequence(kept, "the CA published before stays in use")}`,
       remedy: "Reference a Secret of this namespace with the CA certificate (PEM) as ca.crt",
+      facts: factsOf(kept, found),
     });
     return kept ?? null;
   }
@@ -201,7 +211,7 @@ export class UpstreamTlsReader {
   ): string | undefined | null {
     const written = fieldOf(annotations, CLIENT_CERTIFICATE);
     if (isAbsent(written)) return undefined;
-    const field = fieldNamed(CLIENT_CERTIFICATE);
+    const field = fieldOfOwnAnnotation(CLIENT_CERTIFICATE);
     const found = this.#findSecret(written, namespace);
     let fault = found.fault;
     if (found.secret !== null) {
@@ -226,6 +236,7 @@ export class UpstreamTlsReader {
       reason: "ClientCertificateInvalid",
       message: `${fault}, so ${consequence(kept, "the certificate published before stays in use")}`,
       remedy: "Reference a Secret of this namespace of type kubernetes.io/tls",
+      facts: factsOf(kept, found),
     });
     return kept === undefined ? null : this.#show({ ...kept, hosts: [] });
   }
@@ -238,12 +249,16 @@ export class UpstreamTlsReader {
   #findSecret(written: unknown, namespace: string): FoundSecret {
     if (typeof written !== "string" || !isDnsName(written)) {
       const shown = typeof written === "string" ? quote(written) : describe(written);
-      return { secret: null, fault: `${shown} is not the name of a Secret` };
+      return { secret: null, fault: `${shown} is not the name of a Secret`, isMissing: false };
     }
     const secret = this.#secrets.get(keyOf({ namespace, name: written })) ?? null;
     return secret === null
-      ? { secret, fault: `there is no Secret ${quote(written)} in namespace ${namespace}` }
-      : { secret, fault: "" };
+      ? {
+        secret,
+        fault: `there is no Secret ${quote(written)} in namespace ${namespace}`,
+        isMissing: true,
+      }
+      : { secret, fault: "", isMissing: false };
   }
 }
 
@@ -275,31 +290,31 @@ class PublishedTls {
   }
 }
 
-/** A clause where they are too large. */
-function withinLimits(parts: SecretParts | string, name: string): SecretParts | string {
-  if (typeof parts === "string") return parts;
+function withinLimits(parts: SecretParts | SecretFault, name: string): SecretParts | SecretFault {
+  if (isSecretFault(parts)) return parts;
   const { authority, certificate } = parts;
   const excess = (certificate === null ? null : pairExcess(certificate)?.fault) ??
     (authority === null ? null : authorityExcess(authority));
-  return excess === null ? parts : `Secret ${name} cannot be used: ${excess}`;
+  return excess === null ? parts : { clause: `Secret ${name} cannot be used: ${excess}` };
 }
 
 type WishedTls =
   | { readonly tls: UpstreamTls; readonly note: Note | null; readonly fault?: undefined }
   | { readonly tls: null; readonly fault: Fault };
 
-function secretText(message: string): ProblemText {
+function secretText({ clause, facts }: SecretFault, consequence = ""): ProblemText {
   return {
     reason: "UpstreamSecretInvalid",
-    message,
+    message: `${clause}${consequence}`,
+    ...(facts === undefined ? {} : { facts }),
     remedy: "Write namespace/name of a Secret of the Ingress's namespace that has the backend's " +
       "authority as ca.crt, and the certificate to show as tls.crt and tls.key",
   };
 }
 
-function secretFault(field: string, message: string): Fault {
+function secretFault(field: string, fault: SecretFault): Fault {
   // As in ingress-nginx, whose location returns 503 and has nothing else.
-  return { at: { field }, status: 503, closes: true, ...secretText(message) };
+  return { at: { field }, status: 503, closes: true, ...secretText(fault) };
 }
 
 /** Whether a Service says how TLS to its endpoints is secured. */
@@ -315,7 +330,7 @@ export function reportUnusedTls(service: Identified, problems: ProblemList): voi
   const report = problems.about(service.identity.ref);
   for (const name of Object.keys(annotationsOf(service) ?? {}).sort()) {
     if (!name.startsWith(UPSTREAM_TLS_PREFIX)) continue;
-    report.warning(fieldNamed(name), {
+    report.warning(fieldOfOwnAnnotation(name), {
       reason: UNUSED_TLS,
       message: `annotation ${quote(name)} has no effect: the Service is accessed without TLS`,
       remedy: "Write appProtocol: https (or grpcs) at the Service's port, or remove the annotation",
@@ -327,6 +342,7 @@ interface FoundSecret {
   readonly secret: SecretModel | null;
   /** A clause, where there is no Secret. */
   readonly fault: string;
+  readonly isMissing: boolean;
 }
 
 /** Null for a name that no certificate can be for. */
@@ -334,16 +350,17 @@ function readServerName(written: unknown, usual: string, report: Report): string
   if (isAbsent(written)) return usual;
   const name = typeof written === "string" ? written.toLowerCase().replace(/\.$/, "") : "";
   if (isDnsName(name) || isIP(name) !== 0) return name;
-  report.error(fieldNamed(NAME), {
+  report.error(fieldOfOwnAnnotation(NAME), {
     reason: "UpstreamNameInvalid",
     message: `${quote(written)} is not a valid name in a certificate, so requests get 503`,
     remedy: "Write the DNS name or IP address that the backend's certificate names",
+    facts: { status: 503 },
   });
   return null;
 }
 
 function readVerify(written: unknown, report: Report): boolean {
-  const field = fieldNamed(VERIFY);
+  const field = fieldOfOwnAnnotation(VERIFY);
   if (isAbsent(written) || written === "true") return true;
   if (written === "false") {
     report.warning(field, {
@@ -365,12 +382,20 @@ function readVerify(written: unknown, report: Report): boolean {
 function reportUnknown(annotations: unknown, report: Report): void {
   for (const name of Object.keys(asObject(annotations) ?? {}).sort()) {
     if (!name.startsWith(UPSTREAM_TLS_PREFIX) || UPSTREAM_TLS_ANNOTATIONS.includes(name)) continue;
-    report.warning(fieldNamed(name), {
+    report.warning(fieldOfOwnAnnotation(name), {
       reason: "UpstreamAnnotationUnknown",
       message: `there is no annotation ${quote(name)}, so it has no effect`,
       remedy: `Write one of ${UPSTREAM_TLS_ANNOTATIONS.join(", ")}`,
     });
   }
+}
+
+/** Of a problem whose message ends with the `consequence`. */
+function factsOf(kept: unknown, { isMissing }: FoundSecret): ProblemFacts {
+  return {
+    ...(kept === undefined ? { status: 503 } : {}),
+    ...(isMissing ? { isSecretMissing: true as const } : {}),
+  };
 }
 
 function consequence(kept: unknown, instead: string): string {
@@ -379,8 +404,4 @@ function consequence(kept: unknown, instead: string): string {
 
 function annotationsOf({ object }: Identified): object | null {
   return asObject(fieldOf(fieldOf(object, "metadata"), "annotations"));
-}
-
-function fieldNamed(annotation: string): string {
-  return `metadata.annotations[${JSON.stringify(annotation)}]`;
 }

@@ -143,7 +143,7 @@ export class Scale {
   }
 }
 
-const NO_SIZE: Size = { memory: 0, published: 0, keys: 0, line: 0 };
+export const NO_SIZE: Size = { memory: 0, published: 0, keys: 0, line: 0 };
 
 export const NO_PARTS = {
   routes: 0,

@@ -4,8 +4,8 @@
  * were published.
  *
  * Renewals of the same names differ by some bytes, and must be served, or a certificate expires. So what is published
- * of a namespace may grow to the next whole step (`renewalStep`), and no further however often it is renewed: the step
- * does not move.
+ * of a namespace may grow to the next whole step (`renewalStep`), chains and keys each by themselves and together, and
+ * no further however often it is renewed: the step does not move.
  */
 import { clauseOf } from "../../../shared/problem.ts";
 import type { Certificate, PemSecret, Snapshot } from "../../../shared/snapshot/types.ts";
@@ -13,7 +13,7 @@ import { keyOf, type SecretName } from "../../base/identity.ts";
 import type { ProblemText } from "../../base/problems.ts";
 import { compareText } from "../../base/text_order.ts";
 import type { ClusterFull } from "./cluster_bound.ts";
-import { renewalStep } from "./pair_sizes.ts";
+import { type PairSize, renewalStep } from "./pair_sizes.ts";
 import {
   type HeldPairs,
   type InlineCertificate,
@@ -43,20 +43,29 @@ export function outgrown(
     if (own === undefined || !isInline(certificate)) continue;
     if (own.some(({ id }) => id === certificate.id)) continue;
     const [was] = own;
-    renewals.set(secret, { secret, was, growth: bytesOf(certificate) - bytesOf(was) });
+    renewals.set(secret, { secret, was, growth: minus(sizeOf(certificate), sizeOf(was)) });
   }
-  let total = 0;
-  for (const own of before.values()) for (const each of own) total += bytesOf(each);
-  const step = renewalStep(total, namespaces);
-  let room = Math.ceil(total / step) * step - total;
+  const total = { chain: 0, key: 0 };
+  for (const { chain, key } of [...before.values()].flat().map(sizeOf)) {
+    total.chain += chain;
+    total.key += key;
+  }
+  const step = renewalStep(sum(total), namespaces);
+  const roomOf = (size: number) => Math.ceil(size / step) * step - size;
+  // Keys and chains are published in different objects: one must not take the room of the other.
+  let [room, chains, keys] = [sum(total), total.chain, total.key].map(roomOf);
   // What gets smaller makes room; then as many as possible have theirs.
   const ordered = [...renewals.values()].sort((a, b) =>
-    a.growth - b.growth || compareText(a.secret, b.secret)
+    sum(a.growth) - sum(b.growth) || compareText(a.secret, b.secret)
   );
   const held = new Map<string, InlineCertificate>();
   for (const { secret, was, growth } of ordered) {
-    if (growth <= room) room -= growth;
-    else held.set(secret, was);
+    const { chain, key } = growth;
+    if (sum(growth) <= room && chain <= chains && key <= keys) {
+      room -= sum(growth);
+      chains -= chain;
+      keys -= key;
+    } else held.set(secret, was);
   }
   return held;
 }
@@ -64,11 +73,20 @@ export function outgrown(
 interface Renewal {
   readonly secret: string;
   readonly was: InlineCertificate;
-  readonly growth: number;
+  readonly growth: PairSize;
 }
 
-function bytesOf({ chain, key }: InlineCertificate): number {
-  return chain.pem.length + key.pem.reveal().length;
+/** Without hosts. */
+function sizeOf({ chain, key }: InlineCertificate): PairSize {
+  return { chain: chain.pem.length, key: key.pem.reveal().length };
+}
+
+function minus(a: PairSize, b: PairSize): PairSize {
+  return { chain: a.chain - b.chain, key: a.key - b.key };
+}
+
+function sum({ chain, key }: PairSize): number {
+  return chain + key;
 }
 
 /** Published certificates as their Secrets had them, each read once. */

@@ -4,7 +4,12 @@ import { Buffer } from "node:buffer";
 import { Redacted } from "../../../shared/redacted.ts";
 import { serialiseSnapshot } from "../../../shared/snapshot/serialise.ts";
 import type { Certificate } from "../../../shared/snapshot/types.ts";
-import { chainOf, secretWith, securedIngress } from "../../../tests/support/large_certificates.ts";
+import {
+  chainOf,
+  keyWithAttributes,
+  secretWith,
+  securedIngress,
+} from "../../../tests/support/large_certificates.ts";
 import { gateway, ingress, Scene, secure } from "../../../tests/support/shared_address_scene.ts";
 import { DEFAULT_CLUSTER_BOUNDS, type Translation } from "../translator.ts";
 import { outgrown } from "./held_certificates.ts";
@@ -130,6 +135,38 @@ Deno.test("a held certificate takes no room of Gateways of others", () => {
   });
   assert.deepEqual(chainsOf(after, "evil"), { [names[0]]: SMALL, [names[1]]: SMALL });
   assert.deepEqual(chainsOf(after, "shop"), { cert: HALF });
+});
+
+Deno.test("long keys do not become long chains, for which there is no room, nor chains keys", () => {
+  const [longKeys, longChains] = [
+    NAMES.map((name) =>
+      secretWith("evil", name, chainOf({ wildcard: 1 }), keyWithAttributes(10_000))
+    ),
+    NAMES.map((name) => secretWith("evil", name, chainOf({ wildcard: 23 }))),
+  ];
+  const chains = ({ snapshot }: Translation) =>
+    snapshot.certificates.map(({ chain }) => chain.kind === "pem" ? chain.pem.length : 0);
+  const keys = ({ snapshot }: Translation) =>
+    snapshot.certificates.map(({ key }) => key.kind === "secret" ? key.pem.reveal().length : 0);
+  const sum = (sizes: readonly number[]) => sizes.reduce((sum, size) => sum + size, 0);
+  for (
+    const [limit, first, second, sizesOf] of [
+      ["publishedBytes", longKeys, longChains, chains],
+      ["keyBytes", longChains, longKeys, keys],
+    ] as const
+  ) {
+    const bounds = { ...DEFAULT_CLUSTER_BOUNDS, [limit]: 100_000 };
+    const scene = new Scene({ clusterBounds: bounds });
+    const before = scene.apply({ ingresses: INGRESSES, secrets: first });
+    assert.equal(sizesOf(before).length, NAMES.length);
+    assert.deepEqual(full(before), []);
+    for (let again = 0; again < 2; again++) {
+      const held = scene.apply({ ingresses: INGRESSES, secrets: second });
+      assert.equal(sizesOf(held).length, NAMES.length);
+      assert.ok(sum(sizesOf(held)) <= 32 * 1024, `${limit}: ${sum(sizesOf(held))}`);
+      assert.ok(full(held).length > 0);
+    }
+  }
 });
 
 function certificate(name: string, version: number, bytes: number): Certificate {

@@ -35,13 +35,12 @@ export function upstreamTlsParts(list: UpstreamList): ReadonlyMap<string, Parts>
     if (tally === undefined) tallies.set(namespace, tally = new Tally());
     const ca = tls?.ca?.pem ?? "";
     tally.text += ca.length;
-    // V8 hashes strings from 16 Ki characters on by their length alone: as keys, they would all collide.
-    const isShort = ca.length <= WINDOW / 2;
-    if (!isShort || at + ca.length - (lastAt.get(ca) ?? -Infinity) > WINDOW) {
+    const isShared = isShort(ca);
+    if (!isShared || at + ca.length - (lastAt.get(ca) ?? -Infinity) > WINDOW) {
       tally.random += ca.length;
     }
     at += ca.length;
-    if (isShort) lastAt.set(ca, at);
+    if (isShared) lastAt.set(ca, at);
     pairs ??= shownPairs(list);
     const shown = pairs.get(tls?.clientCertificate ?? "");
     if (shown !== undefined) tally.pairs.add(shown.id, certificateSize(shown));
@@ -79,11 +78,12 @@ export function shownPairs(
 
 type Pairs = ReturnType<typeof shownPairs>;
 
-/** Characters of one upstream, with the certificate that it shows. */
-export function upstreamTlsSize({ tls }: Upstream, pairs: Pairs): number {
-  const shown = pairs.get(tls?.clientCertificate ?? "");
-  const { chain, key } = shown === undefined ? { chain: 0, key: 0 } : certificateSize(shown);
-  return (tls?.ca?.pem.length ?? 0) + chain + key;
+/**
+ * Whether authorities may be left out by compression where another upstream has the same; then they may be the key of
+ * a map. V8 hashes strings from 16 Ki characters on by their length alone: as keys, they would all collide.
+ */
+export function isShort(pem: string): boolean {
+  return pem.length <= WINDOW / 2;
 }
 
 /** Whether it has anything that may be large. */
@@ -92,6 +92,6 @@ export function isLarge({ tls }: Upstream): boolean {
 }
 
 /** Of its Service. */
-export function namespaceOf({ id }: Upstream): string {
+export function namespaceOf({ id }: Pick<Upstream, "id">): string {
   return id.slice(0, id.indexOf("/"));
 }

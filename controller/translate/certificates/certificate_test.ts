@@ -16,6 +16,32 @@ Deno.test("line endings and text around the blocks do not matter", () => {
   assert.equal(decorated.key.reveal(), plain.key.reveal());
 });
 
+for (
+  const [name, rewrite] of [
+    ["short lines", (line: string) => line.replace(/.(?=.)/g, "$&\n")],
+    ["empty lines", (line: string) => `\n\n${line}\n\n\n`],
+  ] as const
+) {
+  Deno.test(`a certificate of ${name} is published with usual ones, as its length counts`, () => {
+    const rewritten = (pem: string) =>
+      pem.split("\n").map((line) => line.startsWith("-") ? line : rewrite(line)).join("\n");
+    const plain = usable(app);
+    const other = usable({
+      "tls.crt": rewritten(app["tls.crt"]),
+      "tls.key": rewritten(app["tls.key"]),
+    });
+    assert.equal(other.chain, plain.chain);
+    assert.equal(other.key.reveal(), plain.key.reveal());
+    assert.equal(other.fingerprint, plain.fingerprint);
+  });
+}
+
+Deno.test("a certificate of longer lines stays as it is written", () => {
+  const lines = app["tls.crt"].split("\n");
+  const long = [lines[0], lines.slice(1, -2).join(""), ...lines.slice(-2)].join("\n");
+  assert.equal(usable({ ...app, "tls.crt": long }).chain, long);
+});
+
 Deno.test("a key may be in one file with its certificate and its curve", () => {
   const parameters =
     "-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n";

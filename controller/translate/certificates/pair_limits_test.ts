@@ -2,8 +2,14 @@
 import assert from "node:assert/strict";
 import { Redacted } from "../../../shared/redacted.ts";
 import type { Snapshot } from "../../../shared/snapshot/types.ts";
-import { chainOf, secretWith, securedIngress } from "../../../tests/support/large_certificates.ts";
-import { Scene } from "../../../tests/support/shared_address_scene.ts";
+import {
+  chainOf,
+  keyWithAttributes,
+  pemOfLength,
+  secretWith,
+  securedIngress,
+} from "../../../tests/support/large_certificates.ts";
+import { gateway, Scene, secure } from "../../../tests/support/shared_address_scene.ts";
 import type { KubeSecret, Resources } from "../../kube/resources.ts";
 import { UPSTREAM_TLS } from "../annotations/own_annotation_names.ts";
 import type { Translation } from "../translator.ts";
@@ -152,3 +158,101 @@ Deno.test("a CA or chain that is too large leaves the published one of a backend
   assert.deepEqual(anew.snapshot.upstreams, []);
   assert.deepEqual(problemsOf(anew, "Service"), ["error UpstreamCaInvalid"]);
 });
+
+const CHAIN = chainOf({ wildcard: 184 });
+const KEY = keyWithAttributes(12_000);
+const AUTHORITIES = chainOf({ intermediate: 446 });
+
+/** Secret `web` of namespace `shop`. */
+interface Sizes {
+  readonly chain?: number;
+  readonly key?: number;
+  readonly ca?: number;
+}
+
+function secretOf({ chain, key, ca }: Sizes): KubeSecret {
+  const { data, ...secret } = secretWith(
+    "shop",
+    "web",
+    chain === undefined ? USUAL : pemOfLength(CHAIN, chain),
+    key === undefined ? undefined : pemOfLength(KEY, key),
+  );
+  const authorities = ca === undefined ? {} : { "ca.crt": btoa(pemOfLength(AUTHORITIES, ca)) };
+  return { ...secret, data: { ...data, ...authorities } } as KubeSecret;
+}
+
+function secured(annotations: Readonly<Record<string, string>>) {
+  return [{
+    metadata: { name: "web", namespace: "shop", annotations },
+    spec: { ports: [{ port: 80, appProtocol: "https" }] },
+  }];
+}
+
+const BY_PROXY_SSL_SECRET = WEB.map(({ metadata, spec: { tls: _, ...spec } }) => ({
+  metadata: {
+    ...metadata,
+    annotations: {
+      "nginx.ingress.kubernetes.io/backend-protocol": "HTTPS",
+      "nginx.ingress.kubernetes.io/proxy-ssl-secret": "shop/web",
+      "nginx.ingress.kubernetes.io/proxy-ssl-verify": "on",
+    },
+  },
+  spec,
+}));
+
+/** Who names the Secret, and whether it is used. */
+const NAMED: Readonly<
+  Record<string, readonly [Partial<Resources>, (snapshot: Snapshot) => boolean]>
+> = {
+  "an Ingress": [{ ingresses: WEB }, ({ certificates }) => certificates.length === 1],
+  "a listener": [{
+    gateways: [secure(gateway("shop", "web", 0, "*.shop.test"))].map((made) => ({
+      ...made,
+      spec: {
+        ...made.spec,
+        listeners: made.spec.listeners.map((each) => ({
+          ...each,
+          tls: { certificateRefs: [{ name: "web" }] },
+        })),
+      },
+    })),
+  }, ({ certificates }) => certificates.length === 1],
+  "a Service, as its client certificate": [{
+    ingresses: WEB.map(({ metadata, spec: { tls: _, ...spec } }) => ({ metadata, spec })),
+    services: secured({ [UPSTREAM_TLS.clientCertificate]: "web" }),
+  }, ({ upstreams }) => upstreams[0]?.tls?.clientCertificate !== undefined],
+  "a Service, as its CA": [{
+    ingresses: WEB.map(({ metadata, spec: { tls: _, ...spec } }) => ({ metadata, spec })),
+    services: secured({ [UPSTREAM_TLS.ca]: "web" }),
+  }, ({ upstreams }) => upstreams[0]?.tls?.ca !== undefined],
+  "proxy-ssl-secret": [
+    { ingresses: BY_PROXY_SSL_SECRET },
+    ({ upstreams }) => upstreams[0]?.tls?.clientCertificate !== undefined,
+  ],
+};
+
+const PAIR = ["chain", "key"] as const;
+
+for (
+  const [by, parts] of [
+    ["an Ingress", PAIR],
+    ["a listener", PAIR],
+    ["a Service, as its client certificate", PAIR],
+    ["a Service, as its CA", ["ca"]],
+    ["proxy-ssl-secret", [...PAIR, "ca"]],
+  ] as const
+) {
+  for (const part of parts) {
+    const most = { chain: MAX_CHAIN_BYTES, key: MAX_KEY_BYTES, ca: MAX_AUTHORITY_BYTES }[part];
+    Deno.test(`a ${part} of ${most} bytes is used that ${by} names, and not of one more`, () => {
+      const [resources, isUsed] = NAMED[by];
+      const used = (bytes: number) => {
+        const scene = new Scene({ nginxClasses: ["pingress"] });
+        return isUsed(
+          scene.apply({ ...resources, secrets: [secretOf({ [part]: bytes })] }).snapshot,
+        );
+      };
+      assert.deepEqual([most - 1, most, most + 1].map(used), [true, true, false]);
+    });
+  }
+}

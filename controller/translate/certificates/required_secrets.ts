@@ -9,7 +9,7 @@ import type { ObjectRef } from "../../../shared/problem.ts";
 import { LastResult } from "../../base/memo.ts";
 import type { RequiredSecret, Source, SourceList } from "../model/source.ts";
 import type { SecretModel } from "./certificate_source.ts";
-import { readSecretParts } from "./secret_parts.ts";
+import { isSecretFault, readSecretParts, type SecretFault } from "./secret_parts.ts";
 
 interface Inputs {
   readonly list: SourceList;
@@ -40,7 +40,7 @@ export class RequiredSecrets {
       const required = source.requiredSecret;
       if (required === null) return source;
       const parts = readSecretParts(required, secrets);
-      if (typeof parts !== "string") return source;
+      if (!isSecretFault(parts)) return source;
       refused.set(source.identity.ref, required.refusal.field);
       return this.#withRefusal(source, required, parts);
     });
@@ -55,11 +55,13 @@ export class RequiredSecrets {
     return { ...list, ingresses, problems };
   }
 
-  #withRefusal(source: Source, { refusal }: RequiredSecret, why: string): Source {
+  #withRefusal(source: Source, { refusal }: RequiredSecret, why: SecretFault): Source {
     let known = this.#refused.get(source);
-    if (known?.why !== why) {
-      const refusals = [...source.refusals, { ...refusal, fault: `${refusal.fault}: ${why}` }];
-      this.#refused.set(source, known = { why, source: { ...source, refusals } });
+    const { clause, facts } = why;
+    if (known?.why !== clause) {
+      const fault = `${refusal.fault}: ${clause}`;
+      const refusals = [...source.refusals, { ...refusal, fault, facts }];
+      this.#refused.set(source, known = { why: clause, source: { ...source, refusals } });
     }
     return known.source;
   }

@@ -6,6 +6,7 @@
  * There, a pair of tls.crt and tls.key is read where it is written, ca.crt where it is not empty, and ca.crl
  * beside that; none of them may be broken. Half a pair, which it ignores, cannot be used here.
  */
+import type { ProblemFacts } from "../../../shared/problem.ts";
 import type { PemText } from "../../../shared/snapshot/types.ts";
 import { keyOf } from "../../base/identity.ts";
 import { fieldOf, isAbsent } from "../../base/json.ts";
@@ -20,20 +21,33 @@ export interface SecretParts {
 
 export const NO_PARTS: SecretParts = { authority: null, certificate: null };
 
-/** A clause where the Secret cannot be used. */
+/** Why a Secret cannot be used. */
+export interface SecretFault {
+  /** A clause. */
+  readonly clause: string;
+  readonly facts?: ProblemFacts;
+}
+
+export function isSecretFault(parts: SecretParts | SecretFault): parts is SecretFault {
+  return "clause" in parts;
+}
+
 export function readSecretParts(
   { namespace, name }: { readonly namespace: string; readonly name: string },
   secrets: ReadonlyMap<string, SecretModel>,
-): SecretParts | string {
+): SecretParts | SecretFault {
   const secret = secrets.get(keyOf({ namespace, name }));
-  if (secret === undefined) return `there is no Secret ${name} in namespace ${namespace}`;
+  if (secret === undefined) {
+    const clause = `there is no Secret ${name} in namespace ${namespace}`;
+    return { clause, facts: { isSecretMissing: true } };
+  }
   const { object } = secret;
   const hasPair = isWritten(object, "tls.crt") || isWritten(object, "tls.key");
   const hasAuthority = !isEmpty(object, "ca.crt");
   if (!hasPair && !hasAuthority) {
-    return `Secret ${name} has neither ca.crt nor tls.crt and tls.key`;
+    return { clause: `Secret ${name} has neither ca.crt nor tls.crt and tls.key` };
   }
-  const unusable = (why: string) => `Secret ${name} cannot be used: ${why}`;
+  const unusable = (why: string) => ({ clause: `Secret ${name} cannot be used: ${why}` });
   if (hasPair && !secret.reading.ok) return unusable(secret.reading.message);
   const authority = hasAuthority ? secret.authority : null;
   if (typeof authority === "string") return unusable(authority);

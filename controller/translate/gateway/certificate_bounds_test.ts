@@ -37,6 +37,18 @@ Deno.test("certificates of a namespace have a bound of bytes together", () => {
   assert.match(room.take("shop", certificates(60, "b"))!.message, /100 bytes.*host-bytes/);
 });
 
+Deno.test("certificates of a namespace take all of their bounds, and no more", () => {
+  const take = (bytes: number, ...ids: readonly string[]) =>
+    new CertificateRoom(BOUNDS, null, new Map()).take("shop", certificates(bytes, ...ids)) === null;
+  assert.deepEqual([99, 100, 101].map((bytes) => take(bytes, "a")), [true, true, false]);
+  assert.deepEqual([49, 50, 51].map((bytes) => take(bytes, "a", "b")), [true, true, false]);
+  assert.deepEqual([["a"], ["a", "b"], ["a", "b", "c"]].map((ids) => take(1, ...ids)), [
+    true,
+    true,
+    false,
+  ]);
+});
+
 Deno.test("certificates that are published stay where a bound is lowered, also once they are renewed", () => {
   const all = certificates(60, "a", "b", "c");
   const published: Snapshot = {

@@ -3,6 +3,7 @@
  * Out: the types that a source (`ingress/`) makes of its objects, and all later stages read: owners of
  * hosts, bounds, routes, certificates, statuses.
  */
+import type { ProblemFacts } from "../../../shared/problem.ts";
 import type { ReplyAction, Upstream } from "../../../shared/snapshot/types.ts";
 import type { Excess } from "../../kube/excess.ts";
 import type { Identity, SecretName } from "../../base/identity.ts";
@@ -156,6 +157,8 @@ export interface Refusal {
   /** What is wrong with its value; null where it is not supported, whatever its value. */
   readonly fault: string | null;
   readonly remedy: string;
+  /** Of the fault. */
+  readonly facts?: ProblemFacts;
 }
 
 /** A Secret of the namespace of the object that needs it. */

@@ -3,6 +3,7 @@
  * and what the operator accepts. Out: the answer for the paths of an Ingress and a host, with an
  * error for each refusal that closes paths and a warning for each one that is accepted.
  */
+import type { ProblemFacts } from "../../../shared/problem.ts";
 import type { ReplyAction, Upstream } from "../../../shared/snapshot/types.ts";
 import { quote } from "../../base/json.ts";
 import type { ProblemList } from "../../base/problems.ts";
@@ -25,6 +26,7 @@ interface Closed {
   readonly by: Source;
   readonly name: string;
   readonly fault: string;
+  readonly facts: ProblemFacts | undefined;
   readonly action: ReplyAction;
 }
 
@@ -85,6 +87,7 @@ export class Closures {
       message: `annotation ${quote(NGINX_PREFIX + closed.name)} of ${closed.by.identity.label} ` +
         `holds for the whole host and ${closed.fault}, so the paths of the host return 503`,
       remedy: `Remove the annotation from ${closed.by.identity.label}, or use another host`,
+      facts: closed.facts,
     });
     return closed.action;
   }
@@ -110,7 +113,8 @@ export class Closures {
       const key = hostKey(ingress, host);
       if (!this.#hosts.has(key)) {
         const fault = refusal.fault ?? UNSUPPORTED;
-        this.#hosts.set(key, { by: ingress, name: refusal.name, fault, action });
+        const { name, facts } = refusal;
+        this.#hosts.set(key, { by: ingress, name, fault, facts, action });
       }
     }
   }
@@ -134,7 +138,7 @@ export class Closures {
   }
 
   #reportClosed(ingress: Source, refusal: Refusal): ReplyAction {
-    const { name, field, isHostWide, fault, remedy } = refusal;
+    const { name, field, isHostWide, fault, remedy, facts } = refusal;
     this.#problems.about(ingress.identity.ref).error(field, {
       reason: "NginxAnnotation",
       message: `annotation ${quote(NGINX_PREFIX + name)} ${fault ?? UNSUPPORTED}, so ` +
@@ -142,6 +146,7 @@ export class Closures {
           ? "all paths of its hosts in this namespace return 503"
           : "its paths return 503"),
       remedy: fault === null ? `${remedy}, or accept it by --accept-unsupported=${name}` : remedy,
+      facts,
     });
     return closedAnswer(name, fault ?? UNSUPPORTED, ingress.identity.label);
   }
