@@ -4,7 +4,6 @@
  * (wrk, ab, openssl) to one version, cipher and group: what a proxy prefers then makes no difference.
  */
 import { join } from "node:path";
-import { CertificateAuthority } from "../dev/certificate_authority.ts";
 
 export const TLS_VERSION = "TLSv1.3";
 export const TLS_CIPHER = "TLS_AES_128_GCM_SHA256";
@@ -25,6 +24,8 @@ export interface TlsFiles {
 }
 
 export async function makeTlsFiles(folder: string): Promise<TlsFiles> {
+  // Loaded now: most tests of benchmarks make no certificates.
+  const { CertificateAuthority } = await import("../dev/certificate_authority.ts");
   const authority = await CertificateAuthority.create("Benchmark authority");
   const issued = await authority.issue({ names: [TLS_NAME], key: "ecdsa" });
   const files: TlsFiles = {

@@ -14,7 +14,7 @@ import type {
   Route,
   Snapshot,
 } from "../shared/snapshot/types.ts";
-import { CertificateAuthority, type IssuedCertificate } from "./certificate_authority.ts";
+import type { CertificateAuthority, IssuedCertificate } from "./certificate_authority.ts";
 import { isOfGateway } from "./gateway/gateway_routes.ts";
 
 /** How the made ones are shown in place of a Secret's name. */
@@ -93,6 +93,8 @@ export class MadeCertificates {
 
   /** @param redirects Whether plain HTTP to hosts that get one is redirected to HTTPS. */
   static async create(redirects: boolean): Promise<MadeCertificates> {
+    // Loaded now: explaining needs the rest of this file alone, and no library of certificates.
+    const { CertificateAuthority } = await import("./certificate_authority.ts");
     const authority = await CertificateAuthority.create("Pingress on this machine");
     return new MadeCertificates(authority, redirects);
   }

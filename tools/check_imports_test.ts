@@ -197,6 +197,17 @@ const BREACHES: { name: string; files: Record<string, string>; breach: RegExp }[
     breach: new RegExp(`^proxy/io/x\\.ts uses ${name}: only main and options`),
   })),
   {
+    name: "a worker loads the schema of snapshots",
+    files: {
+      "proxy/process/worker.ts": 'import "../listen/x.ts";\n',
+      "proxy/listen/x.ts": 'import { y } from "../../shared/snapshot/y.ts";\nexport const x = y;\n',
+      "shared/snapshot/y.ts":
+        'import type { T } from "typebox/type";\nimport T1 from "typebox";\nexport const y: T = T1;\n',
+    },
+    breach:
+      /^proxy\/process\/worker\.ts imports proxy\/listen\/x\.ts, which .* which imports typebox: a worker's start loads nothing/,
+  },
+  {
     name: "a file is too long",
     files: { "proxy/io/x.ts": "//\n".repeat(501) },
     breach: /^proxy\/io\/x\.ts has 501 lines/,

@@ -38,6 +38,7 @@ export function findBreaches(modules: readonly Module[], entries: ReadonlySet<st
         ...purityBreaches(module, graph),
         ...stateBreaches(module),
         ...startupBreaches(module, entries),
+        ...weightBreaches(module, graph),
         ...lengthBreaches(module),
       ]
     )
@@ -189,6 +190,27 @@ function startupBreaches(module: Module, entries: ReadonlySet<string>): string[]
   return found.map((name) =>
     `${module.path} uses ${name}: only main and options read arguments and environment`
   );
+}
+
+/** Modules that start often, with packages of many modules that they have no use for. */
+const LIGHT: Readonly<Record<string, RegExp>> = {
+  "proxy/process/worker.ts": /^typebox(?:\/|$)/,
+};
+
+/** Each worker of a proxy loads its modules anew. */
+function weightBreaches(module: Module, graph: Graph): string[] {
+  const unwanted = LIGHT[module.path];
+  if (unwanted === undefined) return [];
+  const loads = (path: string) =>
+    graph.module(path)!.imports.find(({ typeOnly, specifier }) =>
+      !typeOnly && specifier !== null && unwanted.test(specifier)
+    )?.specifier ?? null;
+  const way = loads(module.path) !== null
+    ? [module.path]
+    : graph.wayTo(module.path, (path) => loads(path) !== null, { types: false });
+  if (way === null) return [];
+  const chain = describeWay([...way, loads(way.at(-1)!)!]);
+  return [`${chain}: a worker's start loads nothing that it does not need`];
 }
 
 /** Listeners that could keep what nobody caught from ending the process, or failing the test. */

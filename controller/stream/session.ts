@@ -13,9 +13,9 @@ import {
   type HelloReport,
   type RefusalCode,
   type Report,
-  type SocketObstacle,
   updateLine,
 } from "../../shared/stream/messages.ts";
+import type { SocketObstacle } from "../../shared/stream/socket_obstacle.ts";
 import { TokenBucket } from "../outputs/write/token_bucket.ts";
 import type { Outlet } from "./outlet.ts";
 import type { ProxyIdentity } from "./token_reviews.ts";

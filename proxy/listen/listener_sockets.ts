@@ -11,7 +11,7 @@ import { describeListenError, formatAddress, isAddressMissing } from "../../shar
 import type { ListenRange } from "../../shared/net/port_range.ts";
 import type { Logger } from "../../shared/log.ts";
 import type { Listener as ListenerSpec } from "../../shared/snapshot/types.ts";
-import { MAX_OBSTACLES, type SocketObstacle } from "../../shared/stream/messages.ts";
+import { MAX_OBSTACLES, type SocketObstacle } from "../../shared/stream/socket_obstacle.ts";
 import type { CertificateEntry } from "../certificates/store.ts";
 import type { DownstreamConnection } from "../http/downstream.ts";
 import type { IntrusiveSet } from "../io/intrusive_set.ts";

@@ -5,7 +5,7 @@
 import { formatPortRange, isInRange, type PortRange } from "../../shared/net/port_range.ts";
 import { BUILT_IN_LISTENERS, gatewayOf } from "../../shared/snapshot/listener_id.ts";
 import type { Listener } from "../../shared/snapshot/types.ts";
-import type { SocketObstacle } from "../../shared/stream/messages.ts";
+import type { SocketObstacle } from "../../shared/stream/socket_obstacle.ts";
 
 /** A socket of one or several listeners of a Gateway. */
 export interface SocketSpec {

@@ -4,6 +4,7 @@
  * sockets report it.
  */
 import ipaddr from "ipaddr.js";
+import { type ParsedAddress, parsedAddress } from "./parsed_address.ts";
 
 type Range = ReturnType<typeof ipaddr.parseCIDR>;
 
@@ -35,7 +36,11 @@ export class CidrList {
   /** False for what is no address. Zone indices (`fe80::1%eth0`) are ignored. */
   contains(address: string): boolean {
     if (this.#ranges.length === 0 || !ipaddr.isValid(address)) return false;
-    const parsed = ipaddr.process(address);
+    return this.includes(parsedAddress(address));
+  }
+
+  /** As `contains`, for an address that has been read. */
+  includes(parsed: ParsedAddress): boolean {
     return this.#ranges.some(([network, bits]) =>
       network.kind() === parsed.kind() && parsed.match([network, bits] as never)
     );

@@ -8,6 +8,7 @@
  */
 import ipaddr from "ipaddr.js";
 import { CidrList } from "./cidr.ts";
+import { type ParsedAddress, parsedAddress } from "./parsed_address.ts";
 
 export type ReservedKind = "loopback" | "local" | "metadata";
 
@@ -39,13 +40,17 @@ const LOCAL: ReadonlyMap<string, string> = new Map([
 
 /** Null for an address that may be an endpoint's. `text` is an address, be it with a zone index. */
 export function reservedAddress(text: string): Reserved | null {
-  const address = ipaddr.process(text);
+  return reservedForm(parsedAddress(text));
+}
+
+/** As `reservedAddress`, of an address that has been read. */
+export function reservedForm(address: ParsedAddress): Reserved | null {
   for (const form of [address, ...embedded(address)]) {
     const range = form.range();
     if (range === "loopback") return { kind: "loopback", what: "a loopback address" };
     const what = LOCAL.get(range);
     if (what !== undefined) return { kind: "local", what };
-    if (METADATA.contains(form.toString())) {
+    if (METADATA.includes(form)) {
       return { kind: "metadata", what: "a cloud's metadata address" };
     }
   }
@@ -54,12 +59,12 @@ export function reservedAddress(text: string): Reserved | null {
 
 /** An address in its canonical form, and the IPv4 addresses that a gateway might dial for it. */
 export function addressForms(text: string): readonly string[] {
-  const address = ipaddr.process(text);
+  const address = parsedAddress(text);
   return [address.toString(), ...embedded(address).map((form) => form.toString())];
 }
 
 /** The IPv4 addresses that a gateway might dial for an IPv6 one. */
-function embedded(address: ipaddr.IPv4 | ipaddr.IPv6): readonly ipaddr.IPv4[] {
+function embedded(address: ParsedAddress): readonly ipaddr.IPv4[] {
   if (!(address instanceof ipaddr.IPv6)) return [];
   const bytes = address.toByteArray();
   const at = (index: number) => new ipaddr.IPv4(bytes.slice(index, index + 4));

@@ -10,6 +10,7 @@ import { isSha256 } from "../snapshot/published_set.ts";
 import { Redacted, type Secret } from "../redacted.ts";
 import type { SnapshotVersion } from "../snapshot/types.ts";
 import { readVersion } from "../snapshot/parse.ts";
+import { MAX_OBSTACLES, type SocketObstacle } from "./socket_obstacle.ts";
 
 /** What a controller says. */
 export type Update =
@@ -106,14 +107,6 @@ export interface AppliedReport {
   readonly hash: string;
   /** Sorted by socket; missing where every listener has its socket, and from older proxies. */
   readonly obstacles?: readonly SocketObstacle[];
-}
-
-/** A socket of listeners that a proxy cannot open, or that does not answer. */
-export interface SocketObstacle {
-  /** As `Listener.socket` of the snapshot has it. */
-  readonly socket: string;
-  /** One clause with the remedy. */
-  readonly reason: string;
 }
 
 /** An update was read and did not come into force; it still is the base of the next delta. */
@@ -368,8 +361,7 @@ function codeOf({ code }: JsonObject): RefusalCode {
 /** Digits of a resource version; those of Kubernetes have 39 at the most. */
 const MAX_DIGITS = 64;
 
-/** Obstacles in a report, and characters of the reason of each, so that it fits `MAX_REPORT_BYTES`. */
-export const MAX_OBSTACLES = 512;
+/** Characters of the reason of an obstacle, so that a report fits `MAX_REPORT_BYTES`. */
 const MAX_OBSTACLE_REASON = 80;
 
 /** Characters of names and of reasons that are kept of a peer's. */

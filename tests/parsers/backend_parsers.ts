@@ -54,6 +54,7 @@ function addressesParser(name: string, address: (i: number) => string): Parser {
       "shared/net/cidr.ts CidrList.contains",
       "shared/net/network_set.ts NetworkSet.contains",
       "shared/net/network_set.ts new NetworkSet",
+      "shared/net/parsed_address.ts parsedAddress",
       "shared/net/reserved_address.ts reservedAddress",
       "shared/net/reserved_address.ts addressForms",
       "proxy/http/trusted_proxies.ts TrustedProxies.contains",

@@ -224,20 +224,25 @@ export function literals(fields: readonly Field[]): Uint8Array {
 }
 
 /** The head of a request, with these fields besides. */
-export function get(path = "/", more: readonly Field[] = []): Field[] {
-  return request("GET", path, more);
+export function get(path = "/", more: readonly Field[] = [], host = "a.test"): Field[] {
+  return request("GET", path, more, host);
 }
 
 export function post(path = "/", more: readonly Field[] = []): Field[] {
   return request("POST", path, more);
 }
 
-export function request(method: string, path: string, more: readonly Field[] = []): Field[] {
+export function request(
+  method: string,
+  path: string,
+  more: readonly Field[] = [],
+  host = "a.test",
+): Field[] {
   return [
     [":method", method],
     [":scheme", "http"],
     [":path", path],
-    [":authority", "a.test"],
+    [":authority", host],
     ...more,
   ];
 }

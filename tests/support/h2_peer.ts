@@ -163,9 +163,9 @@ export class H2Peer {
   }
 
   /** Sends a request without a body on the next stream and waits for its answer. */
-  async ask(path = "/", more: readonly Field[] = []): Promise<H2Message> {
+  async ask(path = "/", more: readonly Field[] = [], host = "a.test"): Promise<H2Message> {
     const stream = this.nextStream();
-    await this.send(headers(stream, get(path, more), { end: true }));
+    await this.send(headers(stream, get(path, more, host), { end: true }));
     return await this.answer(stream);
   }
 

@@ -6,8 +6,8 @@
  * https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/#conditions
  */
 import { isIP } from "node:net";
-import ipaddr from "ipaddr.js";
-import { reservedAddress } from "../../../shared/net/reserved_address.ts";
+import { parsedAddress } from "../../../shared/net/parsed_address.ts";
+import { reservedForm } from "../../../shared/net/reserved_address.ts";
 import type { Endpoint } from "../../../shared/snapshot/types.ts";
 import type { Denied, DeniedKind } from "./denied.ts";
 import { type Identified, type Identity, ObjectIndex, readIdentity } from "../../base/identity.ts";
@@ -234,7 +234,8 @@ function readAddress(
     });
     return null;
   }
-  const reserved = reservedAddress(written);
+  const address = parsedAddress(written);
+  const reserved = reservedForm(address);
   if (reserved !== null && !allowLocal) {
     report.error(field, {
       reason: "EndpointNotAllowed",
@@ -243,7 +244,7 @@ function readAddress(
     });
     return null;
   }
-  return ipaddr.process(written).toString();
+  return address.toString();
 }
 
 /** `leaving`: terminating, but still serving. */

@@ -17,9 +17,9 @@ import {
   reportLine,
   type SameMessage,
   type SnapshotMessage,
-  type SocketObstacle,
 } from "../../../shared/stream/messages.ts";
 import { ReceivedContent, type Taken } from "../../../shared/stream/received.ts";
+import type { SocketObstacle } from "../../../shared/stream/socket_obstacle.ts";
 import { VERSION } from "../../../shared/version.ts";
 import type { ControllerAddress } from "./controller_address.ts";
 import { isEmpty } from "../guard.ts";
