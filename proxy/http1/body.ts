@@ -5,7 +5,7 @@
 import type { BufferPool } from "../io/buffer_pool.ts";
 import { type ErrorCode, ProxyError } from "../errors.ts";
 import { Fields } from "../http/fields.ts";
-import { type Body, UNKNOWN_LENGTH } from "../http/message.ts";
+import { type Body, type BodyReader, LATER, UNKNOWN_LENGTH } from "../http/message.ts";
 import { dropForbiddenTrailers } from "../http/trailers.ts";
 import { ChunkDecoder } from "./chunked.ts";
 import { HeadParser } from "./head_parser.ts";
@@ -48,9 +48,8 @@ export class InputBody implements Body {
   #section: { readonly fields: Fields; readonly parser: HeadParser } | null = null;
   /** The buffer with the message's head, while the body arrives in a borrowed one. */
   #parked: Uint8Array<ArrayBuffer> | null = null;
-  /** Settle the promise of the read under way. */
-  #give: (view: Uint8Array | null) => void = () => {};
-  #fail: (error: unknown) => void = () => {};
+  /** Told of the read under way. */
+  #reader: BodyReader | null = null;
 
   constructor(input: Input, bulk: BufferPool, rules: BodyRules) {
     this.#input = input;
@@ -113,6 +112,18 @@ export class InputBody implements Body {
     return this.done ? this.#end() : this.#wait();
   }
 
+  readThen(reader: BodyReader): Uint8Array | null | typeof LATER {
+    if (this.done) return this.#end();
+    if (!this.#input.isEmpty) {
+      const view = this.#take();
+      if (view !== null) return view;
+      if (this.done) return this.#end();
+    }
+    if (this.#reader !== reader) this.#reader = reader;
+    this.#fill();
+    return LATER;
+  }
+
   /**
    * Gives borrowed buffers back once the exchange is over; what has arrived behind the body moves
    * along, so offsets change.
@@ -125,42 +136,37 @@ export class InputBody implements Body {
     this.#parked = null;
   }
 
-  /**
-   * No async function: with a thousand streams that seldom say something, each object that an event
-   * touches has left the processor's caches.
-   */
   #wait(): Promise<Uint8Array | null> {
     return new Promise((resolve, reject) => {
-      this.#give = resolve;
-      this.#fail = reject;
+      this.#reader = { arrived: resolve, broke: reject };
       this.#fill();
     });
   }
 
-  /** Asks for bytes: `#filled` goes on. */
+  /** Asks for bytes: `#filled` goes on. Throws where there is no room for them. */
   #fill(): void {
-    try {
-      this.#chooseBuffer();
-      // A chunk line or trailer section that does not fit grows up to its own limit.
-      if (this.#input.makeRoom(this.#rules.maxTrailerBytes + 64) === "full") {
-        throw new ProxyError(this.#rules.trailersTooLarge, "trailer section too large");
-      }
-      this.onWait?.(true);
-      this.#input.fillThen(this.#filled);
-    } catch (error) {
-      this.#fail(error);
+    this.#chooseBuffer();
+    // A chunk line or trailer section that does not fit grows up to its own limit.
+    if (this.#input.makeRoom(this.#rules.maxTrailerBytes + 64) === "full") {
+      throw new ProxyError(this.#rules.trailersTooLarge, "trailer section too large");
     }
+    this.onWait?.(true);
+    this.#input.fillThen(this.#filled);
   }
 
   readonly #filled = (): void => {
+    let view: Uint8Array | null;
     try {
       this.onWait?.(false);
-      const view = this.#taken();
-      if (view !== null || this.done) this.#give(view ?? this.#end());
-      else this.#fill();
+      view = this.#taken();
+      if (view === null) {
+        if (!this.done) return this.#fill();
+        this.#end();
+      }
     } catch (error) {
-      this.#fail(error);
+      return this.#reader!.broke(error);
     }
+    this.#reader!.arrived(view);
   };
 
   /** As `#take`, of what has come. Throws where it is the end and should not be. */

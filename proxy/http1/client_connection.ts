@@ -179,7 +179,7 @@ export class Http1ClientConnection implements UpstreamExchange, Deadlined {
       this.#uploading = true;
       const first = payload ?? body.read();
       if (request.expectsContinue && first instanceof Promise) this.#awaitContinue(first);
-      writeBody(out, at, first, body, chunked, false, this.#output.write, buffers.out).then(
+      writeBody(out, at, first, body, chunked, false, this.#output, buffers.out).then(
         () => {
           this.#uploading = false;
           if (!this.#headed) this.#awaitHead();

@@ -24,7 +24,8 @@ import {
   UNKNOWN_LENGTH,
 } from "../http/message.ts";
 import type { Input } from "../io/input.ts";
-import { Output } from "../io/output.ts";
+import type { ByteSink } from "./body_writer.ts";
+import { Output, type WriteWaiter } from "../io/output.ts";
 import type { Transport } from "../io/transport.ts";
 import { turnNow } from "../io/turn_clock.ts";
 import { HalfClosedClient, PROBE } from "./half_closed.ts";
@@ -57,7 +58,7 @@ export interface ExchangeOwner {
   readonly broke: (thrown: unknown) => void;
 }
 
-export class Http1Exchange implements Exchange, ExchangeWaiter {
+export class Http1Exchange implements Exchange, ExchangeWaiter, ByteSink {
   readonly client: Client;
   readonly request = new RequestHead();
   readonly record = new ExchangeRecord();
@@ -268,7 +269,7 @@ export class Http1Exchange implements Exchange, ExchangeWaiter {
     let sending: Promise<void> | void;
     try {
       const response = { request, head, body, framing, keepAlive, headBytes: 0 };
-      sending = sendResponse(response, owner.context.buffers.out, this.output, this.#write);
+      sending = sendResponse(response, owner.context.buffers.out, this.output, this);
       this.record.headBytesOut += response.headBytes;
     } catch (error) {
       // What came along with the head is malformed: nothing has been sent, so another response can be.
@@ -281,6 +282,17 @@ export class Http1Exchange implements Exchange, ExchangeWaiter {
       owner.fail(asProxyError(error, "internal"));
       throw error;
     });
+  }
+
+  /** As `Output` has it, where the connection has not ended. */
+  writeThen(bytes: Uint8Array, length: number, waiter: WriteWaiter): void {
+    const { failure } = this.#owner;
+    if (failure === null) this.output.writeThen(bytes, length, waiter);
+    else waiter.writeBroke(failure);
+  }
+
+  endWrites(): void {
+    this.output.endWrites();
   }
 
   readonly #write = (view: Uint8Array): Promise<void> => {

@@ -10,6 +10,14 @@ import type { Transport } from "./transport.ts";
 
 const NOTHING = new Uint8Array(0);
 
+/** Waits for a write. Neither method may throw. */
+export interface WriteWaiter {
+  /** All has been written. */
+  wrote(): void;
+  /** @param error what `Output.write` would reject with. */
+  writeBroke(error: unknown): void;
+}
+
 export class Output {
   /** When the write under way is overdue; its owner's `check` looks. */
   deadline = NO_DEADLINE;
@@ -35,6 +43,11 @@ export class Output {
   #laterFailed: ((error: unknown) => void) | null = null;
   /** Settles behind that, and never rejects. */
   #laterPending: Promise<void> | null = null;
+  /** What `writeThen` is writing: `#bytes[#from, #to)`, and who is told. */
+  #bytes: Uint8Array | null = null;
+  #from = 0;
+  #to = 0;
+  #waiter: WriteWaiter | null = null;
 
   /**
    * @param timeout of a write without progress, in ms, until it is set anew.
@@ -66,6 +79,49 @@ export class Output {
     this.writing = true;
     this.sent += view.length;
     return this.#write(view);
+  };
+
+  /**
+   * Writes `bytes[0, length)`, and tells `waiter`; they may be used again then. As `write`, without a
+   * promise and a function for each. One at a time, and not beside another write.
+   */
+  writeThen(bytes: Uint8Array, length: number, waiter: WriteWaiter): void {
+    // Where a stream of events waits, the fields have left the processor's caches: most do not change.
+    if (this.#bytes !== bytes) this.#bytes = bytes;
+    if (this.#waiter !== waiter) this.#waiter = waiter;
+    this.#from = 0;
+    this.#to = length;
+    this.writing = true;
+    this.sent += length;
+    this.#writeOn();
+  }
+
+  /** Lets go of who waited last. */
+  endWrites(): void {
+    this.#waiter = this.#bytes = null;
+  }
+
+  #writeOn(): void {
+    const bytes = this.#bytes!;
+    const from = this.#from;
+    const to = this.#to;
+    this.deadline = this.#deadlines.in(this.timeout);
+    const view = from === 0 && to === bytes.length ? bytes : bytes.subarray(from, to);
+    this.#transport.write(view).then(this.#someTaken, this.#noneTaken);
+  }
+
+  readonly #someTaken = (count: number): void => {
+    this.#taken += count;
+    this.#from += count;
+    if (this.#from < this.#to) return this.#writeOn();
+    this.#settled();
+    this.#waiter?.wrote();
+  };
+
+  readonly #noneTaken = (cause: unknown): void => {
+    const error = this.#broke(cause);
+    this.#settled();
+    this.#waiter?.writeBroke(error);
   };
 
   /** No async function: it runs twice a request, and the frames of those show in the benchmark. */

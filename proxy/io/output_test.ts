@@ -84,3 +84,21 @@ Deno.test("a failed write is reported once, and its buffer is not reused", async
   assert.deepEqual([output.pending, output.writing], [null, false]);
   assert.notEqual(pool.take(), buffer);
 });
+
+Deno.test("a write that tells its waiter goes out whole, and its failure is told", async () => {
+  const transport = new SlowTransport(4);
+  const output = outputTo(transport);
+  const bytes = new TextEncoder().encode("hello world and more");
+  const write = (length: number) =>
+    new Promise<unknown>((resolve) =>
+      output.writeThen(bytes, length, { wrote: () => resolve(null), writeBroke: resolve })
+    );
+  assert.equal(await write("hello world".length), null);
+  assert.equal(await write(bytes.length), null);
+  assert.deepEqual(transport.written, "hello worldhello world and more");
+  assert.deepEqual(output.sent, "hello worldhello world and more".length);
+  assert.deepEqual([output.writing, output.isFree], [false, true]);
+  transport.fails = true;
+  assert.ok(await write(3) instanceof ProxyError);
+  assert.deepEqual([output.writing, output.isFree], [false, true]);
+});
