@@ -23,6 +23,7 @@ import {
   type ResponseHead,
   UNKNOWN_LENGTH,
 } from "../http/message.ts";
+import type { Deadlined } from "../io/deadlines.ts";
 import type { Input } from "../io/input.ts";
 import type { ByteSink } from "./body_writer.ts";
 import { Output, type WriteWaiter } from "../io/output.ts";
@@ -37,7 +38,7 @@ import { sendResponse } from "./response_sender.ts";
 import { interimBytes, responseFraming, switchingBytes } from "./response_writer.ts";
 
 /** What an exchange needs of its connection. */
-export interface ExchangeOwner {
+export interface ExchangeOwner extends Deadlined {
   readonly client: Client;
   readonly context: ServerConnectionContext;
   readonly transport: Transport;
@@ -87,7 +88,7 @@ export class Http1Exchange implements Exchange, ExchangeWaiter, ByteSink {
     this.#owner = owner;
     this.#input = input;
     this.client = owner.client;
-    this.output = new Output(transport, deadlines, limits.writeTimeout, limits.writeRate, () => {
+    this.output = new Output(transport, deadlines, limits.writeTimeout, limits.writeRate, owner, () => {
       const error = new ProxyError("client_gone");
       owner.fail(error);
       return owner.failure ?? error;
@@ -105,6 +106,11 @@ export class Http1Exchange implements Exchange, ExchangeWaiter, ByteSink {
   /** Nothing is under way, and nothing is remembered of the client that counts: it may be dropped. */
   get isFree(): boolean {
     return this.output.isFree && !this.body.isBorrowing;
+  }
+
+  /** Nothing is measured: only bytes from the client, or a write to it, can bring a deadline. */
+  get isAtRest(): boolean {
+    return this.body.done && !this.output.writing;
   }
 
   /** The client has sent a byte of the head under way. */

@@ -3,7 +3,7 @@
  * that each write which gets on renews.
  */
 import type { BufferPool } from "./buffer_pool.ts";
-import { type Deadlines, NO_DEADLINE } from "./deadlines.ts";
+import { type Deadlined, type Deadlines, NO_DEADLINE } from "./deadlines.ts";
 import type { ProxyError } from "../errors.ts";
 import { MinRate } from "./min_rate.ts";
 import type { Transport } from "./transport.ts";
@@ -31,6 +31,7 @@ export class Output {
   pending: Promise<void> | null = null;
   readonly #transport: Transport;
   readonly #deadlines: Deadlines;
+  readonly #owner: Deadlined | null;
   /** Of a write without progress, in ms; of the next write on. */
   timeout: number;
   readonly #pace: MinRate;
@@ -52,6 +53,7 @@ export class Output {
   /**
    * @param timeout of a write without progress, in ms, until it is set anew.
    * @param rate that the peer must take on average, in bytes a second; 0 takes any.
+   * @param owner is stirred by each write; null where each sweep looks at it.
    * @param broke ends the connection when a write fails; what it returns is what `write` rejects
    * with.
    */
@@ -60,10 +62,12 @@ export class Output {
     deadlines: Deadlines,
     timeout: number,
     rate: number,
+    owner: Deadlined | null,
     broke: (cause: unknown) => ProxyError,
   ) {
     this.#transport = transport;
     this.#deadlines = deadlines;
+    this.#owner = owner;
     this.timeout = timeout;
     this.#pace = new MinRate(rate, timeout);
     this.#broke = broke;
@@ -105,7 +109,7 @@ export class Output {
     const bytes = this.#bytes!;
     const from = this.#from;
     const to = this.#to;
-    this.deadline = this.#deadlines.in(this.timeout);
+    this.#beginWait();
     const view = from === 0 && to === bytes.length ? bytes : bytes.subarray(from, to);
     this.#transport.write(view).then(this.#someTaken, this.#noneTaken);
   }
@@ -126,7 +130,7 @@ export class Output {
 
   /** No async function: it runs twice a request, and the frames of those show in the benchmark. */
   #write(view: Uint8Array): Promise<void> {
-    this.deadline = this.#deadlines.in(this.timeout);
+    this.#beginWait();
     return this.#transport.write(view).then((count) => {
       this.#taken += count;
       if (count < view.length) return this.#write(view.subarray(count));
@@ -139,6 +143,11 @@ export class Output {
     this.#settled();
     throw error;
   };
+
+  #beginWait(): void {
+    this.deadline = this.#deadlines.in(this.timeout);
+    if (this.#owner !== null) this.#deadlines.stir(this.#owner);
+  }
 
   #settled(): void {
     this.writing = false;
@@ -178,7 +187,7 @@ export class Output {
     this.#laterFailed = failed;
     this.writing = true;
     this.sent += length;
-    this.deadline = this.#deadlines.in(this.timeout);
+    this.#beginWait();
     this.pending = this.#laterPending = this.#transport.write(buffer.subarray(0, length))
       .then(this.#laterTaken, this.#laterBroke);
   }
