@@ -25,6 +25,9 @@ export interface BodyRules {
   readonly maxTrailerFields: number;
 }
 
+/** A read of this part of a quiet buffer leads to one. */
+const QUIET_SHARE = 4;
+
 type Framing = "none" | "length" | "chunked" | "close";
 
 /** The body of one message after another on one connection. */
@@ -35,8 +38,14 @@ export class InputBody implements Body {
   onWait: ((waiting: boolean) => void) | null = null;
   /** Called when the end has been read and no view is in use any more. */
   onEnd: (() => void) | null = null;
+  /** Called when the bytes of the message's head have been moved to another buffer, as they are. */
+  onHeadMoved: ((bytes: Uint8Array<ArrayBuffer>) => void) | null = null;
   readonly #input: Input;
   readonly #bulk: BufferPool;
+  /** Buffers in which a stream waits that says little; null where the head cannot be moved. */
+  readonly #quiet: BufferPool | null;
+  /** The head is in the bytes before this. */
+  #headEnd = 0;
   /** 0 for no limit. */
   #maxBytes = 0;
   readonly #rules: BodyRules;
@@ -51,9 +60,14 @@ export class InputBody implements Body {
   /** Told of the read under way. */
   #reader: BodyReader | null = null;
 
-  constructor(input: Input, bulk: BufferPool, rules: BodyRules) {
+  /**
+   * @param quiet smaller buffers than the input's own, for streams that say little: head and events of
+   *   each are kept in one of these. Null leaves them where they are.
+   */
+  constructor(input: Input, bulk: BufferPool, rules: BodyRules, quiet: BufferPool | null = null) {
     this.#input = input;
     this.#bulk = bulk;
+    this.#quiet = quiet;
     this.#rules = rules;
   }
 
@@ -69,6 +83,7 @@ export class InputBody implements Body {
     this.#maxBytes = 0;
     // A buffer that is still borrowed holds this message's head: it is the input's own from now on.
     this.#parked = null;
+    this.#headEnd = this.#input.start;
     if (length === 0) {
       this.#framing = "none";
       this.done = true;
@@ -131,9 +146,15 @@ export class InputBody implements Body {
   release(): void {
     const input = this.#input;
     const { start, end } = input;
-    if (this.#parked === null || input.isReading || end - start > this.#parked.length) return;
-    this.#giveBack(input.exchangeBuffer(this.#parked));
-    this.#parked = null;
+    if (input.isReading) return;
+    if (this.#parked !== null && end - start <= this.#parked.length) {
+      this.#giveBack(input.exchangeBuffer(this.#parked));
+      this.#parked = null;
+    }
+    // The next head mostly fits the usual buffer, and not this one.
+    if (this.#parked === null && input.bytes.length === this.#quiet?.size && input.isEmpty) {
+      this.#giveBack(input.exchangeBuffer(input.takeSpare()));
+    }
   }
 
   #wait(): Promise<Uint8Array | null> {
@@ -270,14 +291,21 @@ export class InputBody implements Body {
   /**
    * Before a read. The head must hold until its exchange ends, so what has not come along with it
    * arrives in a borrowed buffer: a large one where the length says so or the last read filled the
-   * buffer, else a small one, with which a slow stream waits.
+   * buffer, else a small one. A stream that says little waits in a yet smaller one, with its head in
+   * another: there may be thousands.
    */
   #chooseBuffer(): void {
     const input = this.#input;
     if (input.isReading) return;
     const { bytes, start, end } = input;
     const small = input.poolSize;
-    if (this.#parked === null) {
+    if (this.#framing !== "length" && start === end && this.#isQuiet(bytes, end)) {
+      if (this.#parked !== null && bytes.length === this.#quiet!.size) return;
+      const before = input.exchangeBuffer(this.#quiet!.take());
+      if (this.#parked === null) this.#parked = before;
+      else this.#giveBack(before);
+      this.#moveHead();
+    } else if (this.#parked === null) {
       const long = this.#framing === "length" ? this.#remaining > small : end === bytes.length;
       this.#parked = input.exchangeBuffer(this.#borrow(long, end - start));
     } else if (this.#framing !== "length" && start === end) {
@@ -285,6 +313,27 @@ export class InputBody implements Body {
       if (long === bytes.length > small) return;
       this.#giveBack(input.exchangeBuffer(this.#borrow(long, 0)));
     }
+  }
+
+  /** The last read, of `end` bytes into `bytes`, shows a stream that says little. */
+  #isQuiet({ length }: Uint8Array, end: number): boolean {
+    const quiet = this.#quiet;
+    if (quiet === null || end === length) return false;
+    // With the head came all that there was. Later ones that vary do not change it each time.
+    if (this.#parked === null) return end <= quiet.size;
+    return length === quiet.size || end <= quiet.size / QUIET_SHARE;
+  }
+
+  /** Moves the head to a smaller buffer, as `#isQuiet` has it. */
+  #moveHead(): void {
+    const parked = this.#parked!;
+    const quiet = this.#quiet!;
+    if (parked.length !== this.#input.poolSize || this.#headEnd > quiet.size) return;
+    const smaller = quiet.take();
+    smaller.set(parked.subarray(0, this.#headEnd));
+    this.#parked = smaller;
+    this.onHeadMoved!(smaller);
+    this.#giveBack(parked);
   }
 
   /** A buffer with room behind `unread` bytes. */
@@ -296,7 +345,8 @@ export class InputBody implements Body {
   }
 
   #giveBack(buffer: Uint8Array<ArrayBuffer>): void {
-    if (buffer.length > this.#bulk.size) this.#bulk.give(buffer);
+    if (buffer.length === this.#quiet?.size) this.#quiet.give(buffer);
+    else if (buffer.length > this.#bulk.size) this.#bulk.give(buffer);
     else this.#input.giveBack(buffer, this.#bulk);
   }
 

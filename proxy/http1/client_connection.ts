@@ -102,7 +102,8 @@ export class Http1ClientConnection implements UpstreamExchange, Deadlined {
       trailersTooLarge: "upstream_malformed",
       maxTrailerBytes: limits.responseHeadBytes,
       maxTrailerFields: limits.responseFields,
-    });
+    }, buffers.idle);
+    this.#body.onHeadMoved = (bytes) => this.response.fields.bytes = bytes;
     this.#body.onWait = (waiting) => {
       if (this.#tunnel) return;
       // Later than the one before, and so nothing to be stirred for.

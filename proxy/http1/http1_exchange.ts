@@ -88,11 +88,18 @@ export class Http1Exchange implements Exchange, ExchangeWaiter, ByteSink {
     this.#owner = owner;
     this.#input = input;
     this.client = owner.client;
-    this.output = new Output(transport, deadlines, limits.writeTimeout, limits.writeRate, owner, () => {
-      const error = new ProxyError("client_gone");
-      owner.fail(error);
-      return owner.failure ?? error;
-    });
+    this.output = new Output(
+      transport,
+      deadlines,
+      limits.writeTimeout,
+      limits.writeRate,
+      owner,
+      () => {
+        const error = new ProxyError("client_gone");
+        owner.fail(error);
+        return owner.failure ?? error;
+      },
+    );
     this.#reader = new RequestReader(input, this.request, this.#connection, limits);
     this.body = new RequestBody(input, buffers.bulk, limits, deadlines);
     this.body.onEnd = () => this.#watchClient();

@@ -36,7 +36,14 @@ class SlowTransport implements Transport {
 }
 
 function outputTo(transport: Transport): Output {
-  return new Output(transport, new Deadlines(), 1_000, 0, null, () => new ProxyError("client_gone"));
+  return new Output(
+    transport,
+    new Deadlines(),
+    1_000,
+    0,
+    null,
+    () => new ProxyError("client_gone"),
+  );
 }
 
 function bufferWith(pool: BufferPool, text: string): Uint8Array<ArrayBuffer> {
