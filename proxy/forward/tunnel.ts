@@ -9,13 +9,7 @@
  */
 import { type Deadlined, type Deadlines } from "../io/deadlines.ts";
 import { asProxyError, ProxyError } from "../errors.ts";
-import {
-  type BodyReader,
-  type Duplex,
-  LATER,
-  readThen,
-  type WriteWaiter,
-} from "../http/message.ts";
+import type { Duplex } from "../http/message.ts";
 import { FrameBoundary, goingAwayFrame } from "../http/websocket_frames.ts";
 
 /** The tunnels of one event loop. */
@@ -59,103 +53,20 @@ export class Tunnels {
   }
 }
 
-/** What a lane needs of its tunnel. */
-interface LaneOwner {
-  /** Something is carried. */
-  moved(): void;
-  /** All of a view has been carried; a promise where something else is said before the next. */
-  carried(lane: Lane): Promise<void> | null;
-  cut(error: ProxyError): void;
-}
-
-/** One direction. It reads and writes without promises of its own: a message would cost six. */
-class Lane implements BodyReader, WriteWaiter {
+/** One direction. */
+interface Lane {
   readonly from: Duplex;
   readonly to: Duplex;
   /** Null where the protocol is not WebSocket. */
   readonly frames: FrameBoundary | null;
   /** What is sent here is masked. */
   readonly masked: boolean;
-  writing = false;
+  writing: boolean;
   /** The last word has been said: what still comes is not carried. */
-  over = false;
-  readonly #owner: LaneOwner;
-  #ended: () => void = () => {};
-
-  constructor(
-    owner: LaneOwner,
-    from: Duplex,
-    to: Duplex,
-    frames: FrameBoundary | null,
-    masked: boolean,
-  ) {
-    this.#owner = owner;
-    this.from = from;
-    this.to = to;
-    this.frames = frames;
-    this.masked = masked;
-  }
-
-  /** Carries all that comes. Settles at its end, or once the tunnel is cut; never rejects. */
-  carry(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#ended = resolve;
-      this.#pull();
-    });
-  }
-
-  arrived(view: Uint8Array | null): void {
-    try {
-      if (view === null) this.#end();
-      else if (this.over) this.#pull();
-      else this.#write(view);
-    } catch (error) {
-      this.broke(error);
-    }
-  }
-
-  wrote(): void {
-    this.writing = false;
-    const saying = this.#owner.carried(this);
-    if (saying === null) this.#pull();
-    else saying.then(() => this.#pull());
-  }
-
-  broke(error: unknown): void {
-    this.#owner.cut(asProxyError(error, "internal"));
-    this.#ended();
-  }
-
-  writeBroke(error: unknown): void {
-    this.broke(error);
-  }
-
-  #pull(): void {
-    try {
-      let next = readThen(this.from.body, this);
-      while (this.over && next !== LATER && next !== null) next = readThen(this.from.body, this);
-      if (next !== LATER) this.arrived(next);
-    } catch (error) {
-      this.broke(error);
-    }
-  }
-
-  #write(view: Uint8Array): void {
-    const { to } = this;
-    this.#owner.moved();
-    this.frames?.pass(view);
-    this.writing = true;
-    if (to.writeThen !== undefined) to.writeThen(view, view.length, this);
-    else to.write(view).then(() => this.wrote(), (error) => this.broke(error));
-  }
-
-  #end(): void {
-    if (this.over) this.#ended();
-    else this.to.end().then(() => this.#ended(), (error) => this.broke(error));
-  }
+  over: boolean;
 }
 
-class Tunnel implements Deadlined, LaneOwner {
+class Tunnel implements Deadlined {
   deadlinePlace = -1;
   readonly #lanes: readonly [Lane, Lane];
   readonly #idleTimeout: number;
@@ -171,8 +82,14 @@ class Tunnel implements Deadlined, LaneOwner {
     idleTimeout: number,
     deadlines: Deadlines,
   ) {
-    const lane = (from: Duplex, to: Duplex) =>
-      new Lane(this, from, to, isWebSocket ? new FrameBoundary() : null, to === backend);
+    const lane = (from: Duplex, to: Duplex): Lane => ({
+      from,
+      to,
+      frames: isWebSocket ? new FrameBoundary() : null,
+      masked: to === backend,
+      writing: false,
+      over: false,
+    });
     this.#lanes = [lane(client, backend), lane(backend, client)];
     this.#idleTimeout = idleTimeout;
     this.#deadlines = deadlines;
@@ -180,14 +97,14 @@ class Tunnel implements Deadlined, LaneOwner {
   }
 
   async run(): Promise<ProxyError | null> {
-    await Promise.all(this.#lanes.map((lane) => lane.carry()));
+    await Promise.all(this.#lanes.map((lane) => this.#carry(lane)));
     return this.#failure;
   }
 
   check(now: number): number | void {
     // What moves puts it off, so that it comes no earlier.
     if (now < this.#deadline) return this.#deadline;
-    this.cut(new ProxyError("tunnel_idle"));
+    this.#cut(new ProxyError("tunnel_idle"));
   }
 
   leave(): void {
@@ -195,12 +112,24 @@ class Tunnel implements Deadlined, LaneOwner {
     for (const lane of this.#lanes) if (!lane.writing) this.#end(lane);
   }
 
-  moved(): void {
-    this.#deadline = this.#deadlines.in(this.#idleTimeout);
-  }
-
-  carried(lane: Lane): Promise<void> | null {
-    return this.#leaving ? this.#end(lane) : null;
+  async #carry(lane: Lane): Promise<void> {
+    const { from, to, frames } = lane;
+    try {
+      for (;;) {
+        const view = await from.body.read();
+        if (view === null) break;
+        if (lane.over) continue;
+        this.#deadline = this.#deadlines.in(this.#idleTimeout);
+        frames?.pass(view);
+        lane.writing = true;
+        await to.write(view);
+        lane.writing = false;
+        if (this.#leaving) await this.#end(lane);
+      }
+      if (!lane.over) await to.end();
+    } catch (error) {
+      this.#cut(asProxyError(error, "internal"));
+    }
   }
 
   /** Says the last word in one direction, unless a frame is under way: then after it. */
@@ -212,11 +141,11 @@ class Tunnel implements Deadlined, LaneOwner {
       if (frames !== null && !frames.hasClosed) await to.write(goingAwayFrame(masked));
       await to.end();
     } catch (error) {
-      this.cut(asProxyError(error, "internal"));
+      this.#cut(asProxyError(error, "internal"));
     }
   }
 
-  cut(error: ProxyError): void {
+  #cut(error: ProxyError): void {
     this.#failure ??= error;
     for (const lane of this.#lanes) lane.from.abort(error);
   }

@@ -105,14 +105,6 @@ export interface Body {
   readonly trailers: Fields | null;
 }
 
-/** Waits for a write. Neither method may throw. */
-export interface WriteWaiter {
-  /** All has been written. */
-  wrote(): void;
-  /** @param error what a promise would reject with. */
-  writeBroke(error: unknown): void;
-}
-
 /** Waits for the next bytes of a body. Neither method may throw. */
 export interface BodyReader {
   /** @param view as `Body.read` gives it. */
@@ -194,8 +186,6 @@ export interface Duplex {
   readonly body: Body;
   /** Settles when all of `view` is written; rejects with a ProxyError. */
   write(view: Uint8Array): Promise<void>;
-  /** As `write` of `bytes[0, length)`, without a promise; missing where `write` has to do. */
-  writeThen?(bytes: Uint8Array, length: number, waiter: WriteWaiter): void;
   /** Sends FIN: the other end has no more to say. */
   end(): Promise<void>;
   /** Closes both ways at once. */

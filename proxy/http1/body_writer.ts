@@ -4,8 +4,9 @@
  * not known. Nothing is pulled before the last view is written: that is the backpressure.
  */
 import { asciiBytes, type Fields } from "../http/fields.ts";
-import { type Body, type BodyReader, LATER, readThen, type WriteWaiter } from "../http/message.ts";
+import { type Body, type BodyReader, LATER, readThen } from "../http/message.ts";
 import type { BufferPool } from "../io/buffer_pool.ts";
+import type { WriteWaiter } from "../io/output.ts";
 import { CHUNK_FRAME_BYTES, writeChunkSize } from "./chunked.ts";
 import { CR, LF } from "../http/grammar.ts";
 import { copyRange, fieldsSize, writeFields } from "./head_writer.ts";

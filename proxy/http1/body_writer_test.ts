@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { type Body, type BodyReader, LATER, type WriteWaiter } from "../http/message.ts";
+import { type Body, type BodyReader, LATER } from "../http/message.ts";
 import { BufferPool } from "../io/buffer_pool.ts";
+import type { WriteWaiter } from "../io/output.ts";
 import { type ByteSink, writeBody } from "./body_writer.ts";
 
 const OUT = 64;

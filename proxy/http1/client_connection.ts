@@ -291,7 +291,6 @@ export class Http1ClientConnection implements UpstreamExchange, Deadlined {
     return {
       body: this.#body,
       write: this.#output.write,
-      writeThen: (bytes, length, waiter) => this.#output.writeThen(bytes, length, waiter),
       end: () => this.#transport.closeWrite(),
       abort: this.abort,
     };

@@ -22,12 +22,11 @@ import {
   RequestHead,
   type ResponseHead,
   UNKNOWN_LENGTH,
-  type WriteWaiter,
 } from "../http/message.ts";
 import type { Deadlined } from "../io/deadlines.ts";
 import type { Input } from "../io/input.ts";
 import type { ByteSink } from "./body_writer.ts";
-import { Output } from "../io/output.ts";
+import { Output, type WriteWaiter } from "../io/output.ts";
 import type { Transport } from "../io/transport.ts";
 import { turnNow } from "../io/turn_clock.ts";
 import { HalfClosedClient, PROBE } from "./half_closed.ts";
@@ -250,7 +249,6 @@ export class Http1Exchange implements Exchange, ExchangeWaiter, ByteSink {
     return {
       body,
       write: this.#write,
-      writeThen: (bytes, length, waiter) => this.writeThen(bytes, length, waiter),
       end: () => this.#owner.transport.closeWrite(),
       abort: (error) => this.#owner.fail(error),
     };

@@ -5,11 +5,18 @@
 import type { BufferPool } from "./buffer_pool.ts";
 import { type Deadlined, type Deadlines, NO_DEADLINE } from "./deadlines.ts";
 import type { ProxyError } from "../errors.ts";
-import type { WriteWaiter } from "../http/message.ts";
 import { MinRate } from "./min_rate.ts";
 import type { Transport } from "./transport.ts";
 
 const NOTHING = new Uint8Array(0);
+
+/** Waits for a write. Neither method may throw. */
+export interface WriteWaiter {
+  /** All has been written. */
+  wrote(): void;
+  /** @param error what `Output.write` would reject with. */
+  writeBroke(error: unknown): void;
+}
 
 export class Output {
   /** When the write under way is overdue; its owner's `check` looks. */
