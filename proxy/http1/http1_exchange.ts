@@ -117,7 +117,7 @@ export class Http1Exchange implements Exchange, ExchangeWaiter, ByteSink {
 
   /** Nothing is measured: only bytes from the client, or a write to it, can bring a deadline. */
   get isAtRest(): boolean {
-    return this.body.done && !this.output.writing;
+    return this.body.done && !this.output.writing && !this.#input.ended;
   }
 
   /** The client has sent a byte of the head under way. */

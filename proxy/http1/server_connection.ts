@@ -261,14 +261,8 @@ export class Http1ServerConnection implements ExchangeOwner, Deadlined {
   get #isQuiet(): boolean {
     const exchange = this.#exchange;
     if (exchange === null) return this.#isResting;
-    switch (this.#phase) {
-      case EXCHANGE:
-        return exchange.isAtRest && !this.input.ended;
-      case TUNNEL:
-        return !exchange.output.writing;
-      default:
-        return false;
-    }
+    if (this.#phase === TUNNEL) return !exchange.output.writing;
+    return this.#phase === EXCHANGE && exchange.isAtRest;
   }
 
   /** Sets a new deadline. */
@@ -490,16 +484,13 @@ export class Http1ServerConnection implements ExchangeOwner, Deadlined {
 
   /** Closes after a response. With bytes unread, close() alone would send RST and lose it. */
   async #close(linger: boolean): Promise<void> {
-    if (linger && this.#phase !== CLOSED && !this.input.isOver) {
+    const reads = linger && !this.input.isOver;
+    // Without close_notify a client must take a response that ends here for cut off.
+    if (this.#phase !== CLOSED && (reads || this.client.secure)) {
       this.#phase = LINGERING;
       this.#endsAt(this.context.deadlines.in(LINGER));
       await this.transport.closeWrite().catch(() => {});
-      await this.input.discard(() => this.#phase === LINGERING);
-    } else if (this.client.secure && this.#phase !== CLOSED) {
-      // Without close_notify a client must take a response that ends here for cut off.
-      this.#phase = LINGERING;
-      this.#endsAt(this.context.deadlines.in(LINGER));
-      await this.transport.closeWrite().catch(() => {});
+      if (reads) await this.input.discard(() => this.#phase === LINGERING);
     }
     this.close();
   }
