@@ -48,7 +48,6 @@ export const CARRIERS: readonly Exceptions[] = [
         "Http1Exchange.upgrade",
         "Http1Exchange.writeThen",
       ],
-      "proxy/http1/response_sender.ts": ["sendResponse"],
       "proxy/http2/client_stream.ts": ["ClientStream.encodeHead", "ClientStream.send"],
       "proxy/http2/frame/frame_writer.ts": [
         "FrameWriter.data",
