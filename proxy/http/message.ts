@@ -94,10 +94,35 @@ export interface Body {
    * where bytes have arrived already. Rejects with a ProxyError when the body breaks off.
    */
   read(): Uint8Array | null | Promise<Uint8Array | null>;
+  /**
+   * As `read`, without a promise where bytes are waited for: LATER, and `reader` is told, never before
+   * this returns. Throws what `read` would reject with at once. Missing where `read` has to do.
+   */
+  readThen?(reader: BodyReader): Uint8Array | null | typeof LATER;
   /** True once the last byte has been handed out. */
   readonly done: boolean;
   /** Trailer fields, known once done; null when there were none. */
   readonly trailers: Fields | null;
+}
+
+/** Waits for the next bytes of a body. Neither method may throw. */
+export interface BodyReader {
+  /** @param view as `Body.read` gives it. */
+  arrived(view: Uint8Array | null): void;
+  /** @param error what `Body.read` would reject with. */
+  broke(error: unknown): void;
+}
+
+/** The next bytes of any body; LATER where `reader` is told. Throws what the body throws at once. */
+export function readThen(
+  body: Body,
+  reader: BodyReader,
+): Uint8Array | null | typeof LATER {
+  if (body.readThen !== undefined) return body.readThen(reader);
+  const next = body.read();
+  if (!(next instanceof Promise)) return next;
+  next.then((view) => reader.arrived(view), (error) => reader.broke(error));
+  return LATER;
 }
 
 /** The body of a message that has none. */

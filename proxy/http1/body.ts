@@ -5,7 +5,7 @@
 import type { BufferPool } from "../io/buffer_pool.ts";
 import { type ErrorCode, ProxyError } from "../errors.ts";
 import { Fields } from "../http/fields.ts";
-import { type Body, UNKNOWN_LENGTH } from "../http/message.ts";
+import { type Body, type BodyReader, LATER, UNKNOWN_LENGTH } from "../http/message.ts";
 import { dropForbiddenTrailers } from "../http/trailers.ts";
 import { ChunkDecoder } from "./chunked.ts";
 import { HeadParser } from "./head_parser.ts";
@@ -25,6 +25,9 @@ export interface BodyRules {
   readonly maxTrailerFields: number;
 }
 
+/** A read of this part of a quiet buffer leads to one. */
+const QUIET_SHARE = 4;
+
 type Framing = "none" | "length" | "chunked" | "close";
 
 /** The body of one message after another on one connection. */
@@ -35,8 +38,14 @@ export class InputBody implements Body {
   onWait: ((waiting: boolean) => void) | null = null;
   /** Called when the end has been read and no view is in use any more. */
   onEnd: (() => void) | null = null;
+  /** Called when the bytes of the message's head have been moved to another buffer, as they are. */
+  onHeadMoved: ((bytes: Uint8Array<ArrayBuffer>) => void) | null = null;
   readonly #input: Input;
   readonly #bulk: BufferPool;
+  /** Buffers in which a stream waits that says little; null where the head cannot be moved. */
+  readonly #quiet: BufferPool | null;
+  /** The head is in the bytes before this. */
+  #headEnd = 0;
   /** 0 for no limit. */
   #maxBytes = 0;
   readonly #rules: BodyRules;
@@ -48,13 +57,17 @@ export class InputBody implements Body {
   #section: { readonly fields: Fields; readonly parser: HeadParser } | null = null;
   /** The buffer with the message's head, while the body arrives in a borrowed one. */
   #parked: Uint8Array<ArrayBuffer> | null = null;
-  /** Settle the promise of the read under way. */
-  #give: (view: Uint8Array | null) => void = () => {};
-  #fail: (error: unknown) => void = () => {};
+  /** Told of the read under way. */
+  #reader: BodyReader | null = null;
 
-  constructor(input: Input, bulk: BufferPool, rules: BodyRules) {
+  /**
+   * @param quiet smaller buffers than the input's own, for streams that say little: head and events of
+   *   each are kept in one of these. Null leaves them where they are.
+   */
+  constructor(input: Input, bulk: BufferPool, rules: BodyRules, quiet: BufferPool | null = null) {
     this.#input = input;
     this.#bulk = bulk;
+    this.#quiet = quiet;
     this.#rules = rules;
   }
 
@@ -70,6 +83,7 @@ export class InputBody implements Body {
     this.#maxBytes = 0;
     // A buffer that is still borrowed holds this message's head: it is the input's own from now on.
     this.#parked = null;
+    this.#headEnd = this.#input.start;
     if (length === 0) {
       this.#framing = "none";
       this.done = true;
@@ -113,6 +127,18 @@ export class InputBody implements Body {
     return this.done ? this.#end() : this.#wait();
   }
 
+  readThen(reader: BodyReader): Uint8Array | null | typeof LATER {
+    if (this.done) return this.#end();
+    if (!this.#input.isEmpty) {
+      const view = this.#take();
+      if (view !== null) return view;
+      if (this.done) return this.#end();
+    }
+    if (this.#reader !== reader) this.#reader = reader;
+    this.#fill();
+    return LATER;
+  }
+
   /**
    * Gives borrowed buffers back once the exchange is over; what has arrived behind the body moves
    * along, so offsets change.
@@ -120,47 +146,48 @@ export class InputBody implements Body {
   release(): void {
     const input = this.#input;
     const { start, end } = input;
-    if (this.#parked === null || input.isReading || end - start > this.#parked.length) return;
-    this.#giveBack(input.exchangeBuffer(this.#parked));
-    this.#parked = null;
+    if (input.isReading) return;
+    if (this.#parked !== null && end - start <= this.#parked.length) {
+      this.#giveBack(input.exchangeBuffer(this.#parked));
+      this.#parked = null;
+    }
+    // The next head mostly fits the usual buffer, and not this one.
+    if (this.#parked === null && input.bytes.length === this.#quiet?.size && input.isEmpty) {
+      this.#giveBack(input.exchangeBuffer(input.takeSpare()));
+    }
   }
 
-  /**
-   * No async function: with a thousand streams that seldom say something, each object that an event
-   * touches has left the processor's caches.
-   */
   #wait(): Promise<Uint8Array | null> {
     return new Promise((resolve, reject) => {
-      this.#give = resolve;
-      this.#fail = reject;
+      this.#reader = { arrived: resolve, broke: reject };
       this.#fill();
     });
   }
 
-  /** Asks for bytes: `#filled` goes on. */
+  /** Asks for bytes: `#filled` goes on. Throws where there is no room for them. */
   #fill(): void {
-    try {
-      this.#chooseBuffer();
-      // A chunk line or trailer section that does not fit grows up to its own limit.
-      if (this.#input.makeRoom(this.#rules.maxTrailerBytes + 64) === "full") {
-        throw new ProxyError(this.#rules.trailersTooLarge, "trailer section too large");
-      }
-      this.onWait?.(true);
-      this.#input.fillThen(this.#filled);
-    } catch (error) {
-      this.#fail(error);
+    this.#chooseBuffer();
+    // A chunk line or trailer section that does not fit grows up to its own limit.
+    if (this.#input.makeRoom(this.#rules.maxTrailerBytes + 64) === "full") {
+      throw new ProxyError(this.#rules.trailersTooLarge, "trailer section too large");
     }
+    this.onWait?.(true);
+    this.#input.fillThen(this.#filled);
   }
 
   readonly #filled = (): void => {
+    let view: Uint8Array | null;
     try {
       this.onWait?.(false);
-      const view = this.#taken();
-      if (view !== null || this.done) this.#give(view ?? this.#end());
-      else this.#fill();
+      view = this.#taken();
+      if (view === null) {
+        if (!this.done) return this.#fill();
+        this.#end();
+      }
     } catch (error) {
-      this.#fail(error);
+      return this.#reader!.broke(error);
     }
+    this.#reader!.arrived(view);
   };
 
   /** As `#take`, of what has come. Throws where it is the end and should not be. */
@@ -264,14 +291,21 @@ export class InputBody implements Body {
   /**
    * Before a read. The head must hold until its exchange ends, so what has not come along with it
    * arrives in a borrowed buffer: a large one where the length says so or the last read filled the
-   * buffer, else a small one, with which a slow stream waits.
+   * buffer, else a small one. A stream that says little waits in a yet smaller one, with its head in
+   * another: there may be thousands.
    */
   #chooseBuffer(): void {
     const input = this.#input;
     if (input.isReading) return;
     const { bytes, start, end } = input;
     const small = input.poolSize;
-    if (this.#parked === null) {
+    if (this.#framing !== "length" && start === end && this.#isQuiet(bytes, end)) {
+      if (this.#parked !== null && bytes.length === this.#quiet!.size) return;
+      const before = input.exchangeBuffer(this.#quiet!.take());
+      if (this.#parked === null) this.#parked = before;
+      else this.#giveBack(before);
+      this.#moveHead();
+    } else if (this.#parked === null) {
       const long = this.#framing === "length" ? this.#remaining > small : end === bytes.length;
       this.#parked = input.exchangeBuffer(this.#borrow(long, end - start));
     } else if (this.#framing !== "length" && start === end) {
@@ -279,6 +313,27 @@ export class InputBody implements Body {
       if (long === bytes.length > small) return;
       this.#giveBack(input.exchangeBuffer(this.#borrow(long, 0)));
     }
+  }
+
+  /** The last read, of `end` bytes into `bytes`, shows a stream that says little. */
+  #isQuiet({ length }: Uint8Array, end: number): boolean {
+    const quiet = this.#quiet;
+    if (quiet === null || end === length) return false;
+    // With the head came all that there was. Later ones that vary do not change it each time.
+    if (this.#parked === null) return end <= quiet.size;
+    return length === quiet.size || end <= quiet.size / QUIET_SHARE;
+  }
+
+  /** Moves the head to a smaller buffer, as `#isQuiet` has it. */
+  #moveHead(): void {
+    const parked = this.#parked!;
+    const quiet = this.#quiet!;
+    if (parked.length !== this.#input.poolSize || this.#headEnd > quiet.size) return;
+    const smaller = quiet.take();
+    smaller.set(parked.subarray(0, this.#headEnd));
+    this.#parked = smaller;
+    this.onHeadMoved!(smaller);
+    this.#giveBack(parked);
   }
 
   /** A buffer with room behind `unread` bytes. */
@@ -290,7 +345,8 @@ export class InputBody implements Body {
   }
 
   #giveBack(buffer: Uint8Array<ArrayBuffer>): void {
-    if (buffer.length > this.#bulk.size) this.#bulk.give(buffer);
+    if (buffer.length === this.#quiet?.size) this.#quiet.give(buffer);
+    else if (buffer.length > this.#bulk.size) this.#bulk.give(buffer);
     else this.#input.giveBack(buffer, this.#bulk);
   }
 

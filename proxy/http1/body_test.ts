@@ -73,3 +73,83 @@ Deno.test("each body of a connection has its own trailers", async () => {
   assert.equal(await body.read(), null);
   assert.equal(body.trailers, null);
 });
+
+/** A chunked response behind a head, with buffers of 32, 64 and 256 bytes. */
+function stream(pieces: string[]) {
+  const transport: Transport = {
+    read: (view) => {
+      const piece = pieces.shift();
+      if (piece === undefined) return Promise.resolve(null);
+      if (piece.length > view.length) pieces.unshift(piece.slice(view.length));
+      view.set(asciiBytes(piece.slice(0, view.length)));
+      return Promise.resolve(Math.min(piece.length, view.length));
+    },
+    write: ({ length }) => Promise.resolve(length),
+    closeWrite: () => Promise.resolve(),
+    close: () => {},
+  };
+  const input = new Input(transport, new BufferPool(64, 4));
+  const body = new InputBody(input, new BufferPool(256, 4), RULES, new BufferPool(32, 4));
+  const scene = { input, body, head: input.bytes };
+  body.onHeadMoved = (bytes) => scene.head = bytes;
+  const begin = async (length: number) => {
+    if (input.isEmpty) await input.fill();
+    scene.head = input.bytes;
+    input.start += length;
+    body.begin(UNKNOWN_LENGTH, false);
+  };
+  const read = async () => {
+    const view = await body.read();
+    return view === null ? null : new TextDecoder().decode(view);
+  };
+  const headText = (length: number) => new TextDecoder().decode(scene.head.subarray(0, length));
+  return { scene, begin, read, headText };
+}
+
+Deno.test("a stream that says little waits in a small buffer, and keeps its head", async () => {
+  const { scene: { input, body }, begin, read, headText } = stream([
+    "HEAD1\n\n",
+    "3\r\none\r\n",
+    "3\r\ntwo\r\n",
+    "0\r\n\r\n",
+    "HEAD2\n\n4\r\nnext\r\n",
+  ]);
+  await begin(7);
+  for (const text of ["one", "two"]) {
+    assert.equal(await read(), text);
+    assert.deepEqual([input.bytes.length, headText(7)], [32, "HEAD1\n\n"]);
+  }
+  assert.equal(await read(), null);
+  body.release();
+  assert.equal(input.bytes.length, 64, "the next head has the usual room");
+  await begin(7);
+  assert.deepEqual([await read(), headText(7)], ["next", "HEAD2\n\n"]);
+});
+
+Deno.test("a stream that says more gets larger buffers, and a smaller one once it is quiet", async () => {
+  const sizes: number[] = [];
+  const pieces = [30, 60, 300, 300, 1, 1, 1].map((length) =>
+    `${length.toString(16)}\r\n${"x".repeat(length)}\r\n`
+  );
+  const expected = pieces.map((piece) => piece.split("\r\n")[1]).join("");
+  const { scene: { input }, begin, read, headText } = stream(["HEAD\n", ...pieces]);
+  await begin(5);
+  let text = "";
+  while (text.length < expected.length) {
+    text += await read();
+    sizes.push(input.bytes.length);
+    assert.equal(headText(5), "HEAD\n");
+  }
+  assert.equal(text, expected);
+  assert.deepEqual([sizes[0], Math.max(...sizes), sizes.at(-1)], [32, 256, 32]);
+});
+
+Deno.test("a head that fits no small buffer stays where it is", async () => {
+  const head = `${"H".repeat(40)}\n`;
+  const { scene: { input }, begin, read, headText } = stream([head, "1\r\na\r\n", "1\r\nb\r\n"]);
+  await begin(head.length);
+  assert.deepEqual([await read(), headText(head.length)], ["a", head]);
+  assert.equal(input.bytes.length, 64);
+  assert.equal(await read(), "b");
+  assert.deepEqual([input.bytes.length, headText(head.length)], [32, head]);
+});

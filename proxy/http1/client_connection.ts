@@ -85,6 +85,7 @@ export class Http1ClientConnection implements UpstreamExchange, Deadlined {
       deadlines,
       limits.writeTimeout,
       0, // A backend is slow for reasons of its own.
+      this,
       (cause) =>
         this.#failure ??
           new ProxyError("upstream_closed", "closed while it was sent to", { cause }),
@@ -101,9 +102,11 @@ export class Http1ClientConnection implements UpstreamExchange, Deadlined {
       trailersTooLarge: "upstream_malformed",
       maxTrailerBytes: limits.responseHeadBytes,
       maxTrailerFields: limits.responseFields,
-    });
+    }, buffers.idle);
+    this.#body.onHeadMoved = (bytes) => this.response.fields.bytes = bytes;
     this.#body.onWait = (waiting) => {
       if (this.#tunnel) return;
+      // Later than the one before, and so nothing to be stirred for.
       this.#deadline = waiting ? deadlines.in(this.#timeouts.responseBodyTimeout) : NO_DEADLINE;
     };
     this.#input.onWatched = () => {
@@ -179,7 +182,7 @@ export class Http1ClientConnection implements UpstreamExchange, Deadlined {
       this.#uploading = true;
       const first = payload ?? body.read();
       if (request.expectsContinue && first instanceof Promise) this.#awaitContinue(first);
-      writeBody(out, at, first, body, chunked, false, this.#output.write, buffers.out).then(
+      writeBody(out, at, first, body, chunked, false, this.#output, buffers.out).then(
         () => {
           this.#uploading = false;
           if (!this.#headed) this.#awaitHead();
@@ -277,6 +280,7 @@ export class Http1ClientConnection implements UpstreamExchange, Deadlined {
     if (response.status >= 200) {
       this.#headed = true;
       this.#deadline = NO_DEADLINE;
+      this.#context.deadlines.stir(this);
       this.#body.begin(response.bodyLength, this.#connection.untilClose);
     }
     return true;
@@ -316,6 +320,7 @@ export class Http1ClientConnection implements UpstreamExchange, Deadlined {
   rest(): void {
     this.#idle = true;
     this.#deadline = this.#context.deadlines.in(this.#context.limits.upstreamIdleTimeout);
+    this.#context.deadlines.stir(this);
     this.#input.watch();
   }
 
@@ -339,16 +344,17 @@ export class Http1ClientConnection implements UpstreamExchange, Deadlined {
     this.onIdleClose?.();
   }
 
-  check(now: number): void {
+  check(now: number): number | void {
     // A backend that responds before it has read the whole request may stop reading it (RFC 9112 §9.5).
     const writing = this.#headed && !this.#tunnel ? NO_DEADLINE : this.#output.deadline;
-    if (now < this.#deadline && now < writing) return;
+    if (now < this.#deadline && now < writing) return Math.min(this.#deadline, writing);
     if (this.#idle) this.close();
     else this.abort(new ProxyError("upstream_timeout"));
   }
 
   #awaitHead(): void {
     this.#deadline = this.#context.deadlines.in(this.#timeouts.responseHeadTimeout);
+    this.#context.deadlines.stir(this);
   }
 
   /** The client may wait for a 100 (Continue): it is to come in time, unless the body does. */

@@ -23,8 +23,10 @@ import {
   type ResponseHead,
   UNKNOWN_LENGTH,
 } from "../http/message.ts";
+import type { Deadlined } from "../io/deadlines.ts";
 import type { Input } from "../io/input.ts";
-import { Output } from "../io/output.ts";
+import type { ByteSink } from "./body_writer.ts";
+import { Output, type WriteWaiter } from "../io/output.ts";
 import type { Transport } from "../io/transport.ts";
 import { turnNow } from "../io/turn_clock.ts";
 import { HalfClosedClient, PROBE } from "./half_closed.ts";
@@ -36,7 +38,7 @@ import { sendResponse } from "./response_sender.ts";
 import { interimBytes, responseFraming, switchingBytes } from "./response_writer.ts";
 
 /** What an exchange needs of its connection. */
-export interface ExchangeOwner {
+export interface ExchangeOwner extends Deadlined {
   readonly client: Client;
   readonly context: ServerConnectionContext;
   readonly transport: Transport;
@@ -57,7 +59,7 @@ export interface ExchangeOwner {
   readonly broke: (thrown: unknown) => void;
 }
 
-export class Http1Exchange implements Exchange, ExchangeWaiter {
+export class Http1Exchange implements Exchange, ExchangeWaiter, ByteSink {
   readonly client: Client;
   readonly request = new RequestHead();
   readonly record = new ExchangeRecord();
@@ -86,11 +88,18 @@ export class Http1Exchange implements Exchange, ExchangeWaiter {
     this.#owner = owner;
     this.#input = input;
     this.client = owner.client;
-    this.output = new Output(transport, deadlines, limits.writeTimeout, limits.writeRate, () => {
-      const error = new ProxyError("client_gone");
-      owner.fail(error);
-      return owner.failure ?? error;
-    });
+    this.output = new Output(
+      transport,
+      deadlines,
+      limits.writeTimeout,
+      limits.writeRate,
+      owner,
+      () => {
+        const error = new ProxyError("client_gone");
+        owner.fail(error);
+        return owner.failure ?? error;
+      },
+    );
     this.#reader = new RequestReader(input, this.request, this.#connection, limits);
     this.body = new RequestBody(input, buffers.bulk, limits, deadlines);
     this.body.onEnd = () => this.#watchClient();
@@ -104,6 +113,11 @@ export class Http1Exchange implements Exchange, ExchangeWaiter {
   /** Nothing is under way, and nothing is remembered of the client that counts: it may be dropped. */
   get isFree(): boolean {
     return this.output.isFree && !this.body.isBorrowing;
+  }
+
+  /** Nothing is measured: only bytes from the client, or a write to it, can bring a deadline. */
+  get isAtRest(): boolean {
+    return this.body.done && !this.output.writing && !this.#input.ended;
   }
 
   /** The client has sent a byte of the head under way. */
@@ -268,7 +282,7 @@ export class Http1Exchange implements Exchange, ExchangeWaiter {
     let sending: Promise<void> | void;
     try {
       const response = { request, head, body, framing, keepAlive, headBytes: 0 };
-      sending = sendResponse(response, owner.context.buffers.out, this.output, this.#write);
+      sending = sendResponse(response, owner.context.buffers.out, this.output, this);
       this.record.headBytesOut += response.headBytes;
     } catch (error) {
       // What came along with the head is malformed: nothing has been sent, so another response can be.
@@ -281,6 +295,17 @@ export class Http1Exchange implements Exchange, ExchangeWaiter {
       owner.fail(asProxyError(error, "internal"));
       throw error;
     });
+  }
+
+  /** As `Output` has it, where the connection has not ended. */
+  writeThen(bytes: Uint8Array, length: number, waiter: WriteWaiter): void {
+    const { failure } = this.#owner;
+    if (failure === null) this.output.writeThen(bytes, length, waiter);
+    else waiter.writeBroke(failure);
+  }
+
+  endWrites(): void {
+    this.output.endWrites();
   }
 
   readonly #write = (view: Uint8Array): Promise<void> => {

@@ -4,7 +4,7 @@
  */
 import type { BufferPool } from "../io/buffer_pool.ts";
 import type { Body, RequestHead, ResponseHead } from "../http/message.ts";
-import { writeBody } from "./body_writer.ts";
+import { type ByteSink, writeBody } from "./body_writer.ts";
 import type { Output } from "../io/output.ts";
 import { type ResponseFraming, responseHeadSize, writeResponseHead } from "./response_writer.ts";
 
@@ -27,7 +27,7 @@ export function sendResponse(
   sending: ResponseSending,
   buffers: BufferPool,
   output: Output,
-  write: (view: Uint8Array) => Promise<void>,
+  sink: ByteSink,
 ): Promise<void> | void {
   const { request, head, body, framing, keepAlive } = sending;
   const size = responseHeadSize(head);
@@ -51,5 +51,5 @@ export function sendResponse(
     return output.writeLater(out, at, buffers);
   }
   const withTrailers = request.acceptsTrailers || request.isGrpc;
-  return writeBody(out, at, first, body, chunked, withTrailers, write, buffers);
+  return writeBody(out, at, first, body, chunked, withTrailers, sink, buffers);
 }

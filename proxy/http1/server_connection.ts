@@ -227,7 +227,7 @@ export class Http1ServerConnection implements ExchangeOwner, Deadlined {
   }
 
   /** Ends what is overdue. */
-  check(now: number): void {
+  check(now: number): number | void {
     const exchange = this.#exchange;
     if (exchange !== null) {
       if (exchange.output.isOverdue(now)) return this.fail(new ProxyError("client_stalled"));
@@ -240,7 +240,7 @@ export class Http1ServerConnection implements ExchangeOwner, Deadlined {
       }
       if (this.#isResting && ++this.#rests >= RESTS && exchange.isFree) this.#exchange = null;
     }
-    if (now < this.#deadline) return;
+    if (now < this.#deadline) return this.#isQuiet ? this.#deadline : undefined;
     // The last response is still being sent: its own deadline runs.
     if (this.#phase === IDLE && exchange?.output.writing) return;
     this.#deadline = NO_DEADLINE;
@@ -255,6 +255,20 @@ export class Http1ServerConnection implements ExchangeOwner, Deadlined {
       default:
         this.close();
     }
+  }
+
+  /** Nothing is measured or probed: until bytes come or are sent, there is but the deadline. */
+  get #isQuiet(): boolean {
+    const exchange = this.#exchange;
+    if (exchange === null) return this.#isResting;
+    if (this.#phase === TUNNEL) return !exchange.output.writing;
+    return this.#phase === EXCHANGE && exchange.isAtRest;
+  }
+
+  /** Sets a new deadline. */
+  #endsAt(deadline: number): void {
+    this.#deadline = deadline;
+    this.context.deadlines.stir(this);
   }
 
   #closeIdle(): void {
@@ -277,7 +291,7 @@ export class Http1ServerConnection implements ExchangeOwner, Deadlined {
     this.retire();
     this.#grace = grace;
     if (this.#phase === IDLE || (this.#phase === HEAD && !this.#hasBegun)) {
-      this.#deadline = Math.min(this.#deadline, this.context.deadlines.in(grace));
+      this.#endsAt(Math.min(this.#deadline, this.context.deadlines.in(grace)));
     }
   }
 
@@ -290,7 +304,7 @@ export class Http1ServerConnection implements ExchangeOwner, Deadlined {
     this.#exchange?.body.release();
     this.#phase = isFirst ? HEAD : IDLE;
     const timeout = isFirst ? limits.requestHeadTimeout : limits.clientIdleTimeout;
-    this.#deadline = deadlines.in(this.#grace || timeout);
+    this.#endsAt(deadlines.in(this.#grace || timeout));
   }
 
   /**
@@ -322,7 +336,7 @@ export class Http1ServerConnection implements ExchangeOwner, Deadlined {
     const result = exchange.advance();
     if (this.#phase === IDLE && (exchange.headHasBegun || result !== "pending")) {
       this.#phase = HEAD;
-      this.#deadline = this.context.deadlines.in(this.context.limits.requestHeadTimeout);
+      this.#endsAt(this.context.deadlines.in(this.context.limits.requestHeadTimeout));
     }
     if (result === "pending") return null;
     if (result !== "complete") {
@@ -342,6 +356,7 @@ export class Http1ServerConnection implements ExchangeOwner, Deadlined {
 
   /** A watched read has settled: the next request's first bytes, FIN or a reset. */
   #clientMoved(): void {
+    this.context.deadlines.stir(this);
     if (this.#isResting) this.#wake();
     else if (this.#phase === EXCHANGE) this.#exchange?.clientMoved();
     else if (this.#phase === FIN_WAIT) this.#finWaitRead();
@@ -399,7 +414,7 @@ export class Http1ServerConnection implements ExchangeOwner, Deadlined {
    */
   #beginFinWait(): void {
     this.#phase = FIN_WAIT;
-    this.#deadline = this.context.deadlines.in(FIN_WAIT_TIMEOUT);
+    this.#endsAt(this.context.deadlines.in(FIN_WAIT_TIMEOUT));
     this.transport.closeWrite().catch(ignore);
   }
 
@@ -453,7 +468,7 @@ export class Http1ServerConnection implements ExchangeOwner, Deadlined {
     // At once, so that no response of the backend's follows this one.
     exchange.cancellation.cancel(error);
     Promise.resolve(responding).then(() => exchange.output.pending).then(() => {
-      this.#deadline = this.context.deadlines.in(LINGER);
+      this.#endsAt(this.context.deadlines.in(LINGER));
       return this.transport.closeWrite();
     }).catch(fail);
   }
@@ -469,16 +484,13 @@ export class Http1ServerConnection implements ExchangeOwner, Deadlined {
 
   /** Closes after a response. With bytes unread, close() alone would send RST and lose it. */
   async #close(linger: boolean): Promise<void> {
-    if (linger && this.#phase !== CLOSED && !this.input.isOver) {
+    const reads = linger && !this.input.isOver;
+    // Without close_notify a client must take a response that ends here for cut off.
+    if (this.#phase !== CLOSED && (reads || this.client.secure)) {
       this.#phase = LINGERING;
-      this.#deadline = this.context.deadlines.in(LINGER);
+      this.#endsAt(this.context.deadlines.in(LINGER));
       await this.transport.closeWrite().catch(() => {});
-      await this.input.discard(() => this.#phase === LINGERING);
-    } else if (this.client.secure && this.#phase !== CLOSED) {
-      // Without close_notify a client must take a response that ends here for cut off.
-      this.#phase = LINGERING;
-      this.#deadline = this.context.deadlines.in(LINGER);
-      await this.transport.closeWrite().catch(() => {});
+      if (reads) await this.input.discard(() => this.#phase === LINGERING);
     }
     this.close();
   }

@@ -97,6 +97,7 @@ export class Connection<S extends Stream> implements ConnectionCore, StreamConne
       deadlines,
       limits.writeTimeout,
       options.writeRate,
+      null,
       (cause) => {
         this.close(new ProxyError(options.codes.gone, "closed while it was sent to", { cause }));
         return this.failure ?? new ProxyError(options.codes.gone);

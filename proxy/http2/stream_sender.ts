@@ -7,7 +7,7 @@
 import { NO_DEADLINE } from "../io/deadlines.ts";
 import { asProxyError, type ProxyError } from "../errors.ts";
 import { type Fields, NEVER_CROSSES } from "../http/fields.ts";
-import type { Body } from "../http/message.ts";
+import { type Body, type BodyReader, LATER, readThen } from "../http/message.ts";
 import { MinRate } from "../io/min_rate.ts";
 import type { ConnectionOptions } from "./connection_options.ts";
 import { FRAME_SIZE } from "./frame/frame.ts";
@@ -41,7 +41,7 @@ export interface SenderConnection<S extends SendingStream> {
   writeEnd(stream: S): void;
 }
 
-export class StreamSender<S extends SendingStream = SendingStream> {
+export class StreamSender<S extends SendingStream = SendingStream> implements BodyReader {
   readonly window = new SendWindow();
   /** Header blocks and bodies, without framing, in bytes. */
   sent = 0;
@@ -98,16 +98,16 @@ export class StreamSender<S extends SendingStream = SendingStream> {
    * the caller's to reset. Throws, before anything is sent, what the body throws at once.
    */
   send(body: Body | null, payload: Uint8Array | null): Promise<void> | void {
-    let first: ReturnType<Body["read"]> = payload;
+    let first: ReturnType<typeof readThen> = payload;
     if (body !== null && payload === null) {
-      first = body.read();
+      first = readThen(body, this);
       this.#isAtEnd = first === null;
       if (first === null && crossing(body.trailers) === null) body = null;
     } else body = null;
     this.isHeadDue = true;
     this.#isLast = true;
     this.#body = body;
-    if (first instanceof Promise) this.#await(first);
+    if (first === LATER) this.isReading = true;
     else this.#view = first;
     return this.#start();
   }
@@ -201,13 +201,16 @@ export class StreamSender<S extends SendingStream = SendingStream> {
         if (this.#isLast) connection.writeEnd(this.stream);
         return this.#finish();
       }
-      let next: ReturnType<Body["read"]>;
+      let next: ReturnType<typeof readThen>;
       try {
-        next = this.#isAtEnd ? null : body.read();
+        next = this.#isAtEnd ? null : readThen(body, this);
       } catch (error) {
         return this.#broke(error);
       }
-      if (next instanceof Promise) return this.#await(next);
+      if (next === LATER) {
+        this.isReading = true;
+        return;
+      }
       if (next === null) {
         const trailers = crossing(body.trailers);
         if (trailers === null) connection.writeEnd(this.stream);
@@ -270,12 +273,7 @@ export class StreamSender<S extends SendingStream = SendingStream> {
     this.#pace.begin(this.sent);
   }
 
-  #await(next: Promise<Uint8Array | null>): void {
-    this.isReading = true;
-    next.then(this.#read, this.#readFailed);
-  }
-
-  readonly #read = (view: Uint8Array | null): void => {
+  arrived(view: Uint8Array | null): void {
     this.isReading = false;
     if (this.#failure !== null || this.#isDone) return;
     this.#view = view;
@@ -284,12 +282,12 @@ export class StreamSender<S extends SendingStream = SendingStream> {
     // The head may wait for its turn still.
     if (this.isQueued) return;
     this.advance(0);
-  };
+  }
 
-  readonly #readFailed = (error: unknown): void => {
+  broke(error: unknown): void {
     this.isReading = false;
     if (this.#failure === null && !this.#isDone) this.#broke(error);
-  };
+  }
 
   #broke(error: unknown): void {
     this.#failure = asProxyError(error, "internal");

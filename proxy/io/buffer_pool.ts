@@ -66,7 +66,10 @@ export class BulkPool extends BufferPool {
 
 /** The buffers of one event loop. */
 export interface Buffers {
-  /** What a connection from a client waits in for its next request, unless those are larger. */
+  /**
+   * What a connection from a client waits in for its next request, unless those are larger; and a
+   * stream from a backend for what it seldom says.
+   */
   readonly idle: BufferPool;
   /** Where heads arrive: most fit one, a larger head grows by doubling outside the pool. */
   readonly head: BufferPool;

@@ -54,13 +54,18 @@ export class IntrusiveSet<T> implements Iterable<T> {
     if (!this.#isVisiting) this.#closeMany();
   }
 
-  /** Calls `visitor` once for each that is there from now until its turn; it may add and delete any. */
-  visit(visitor: (member: T) => void): void {
+  /**
+   * Calls `visitor` once for each that is there from now until its turn; it may add and delete any.
+   *
+   * @param isWanted of a place; those at others are left out, without a look at them.
+   */
+  visit(visitor: (member: T) => void, isWanted: (place: number) => boolean = always): void {
     const members = this.#members;
     const { length } = members;
     this.#isVisiting = true;
     try {
       for (let place = 0; place < length; place++) {
+        if (!isWanted(place)) continue;
         const member = members[place];
         if (member !== null) visitor(member);
       }
@@ -87,4 +92,8 @@ export class IntrusiveSet<T> implements Iterable<T> {
     }
     members.length = place;
   }
+}
+
+function always(): boolean {
+  return true;
 }

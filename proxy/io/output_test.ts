@@ -36,7 +36,14 @@ class SlowTransport implements Transport {
 }
 
 function outputTo(transport: Transport): Output {
-  return new Output(transport, new Deadlines(), 1_000, 0, () => new ProxyError("client_gone"));
+  return new Output(
+    transport,
+    new Deadlines(),
+    1_000,
+    0,
+    null,
+    () => new ProxyError("client_gone"),
+  );
 }
 
 function bufferWith(pool: BufferPool, text: string): Uint8Array<ArrayBuffer> {
@@ -83,4 +90,22 @@ Deno.test("a failed write is reported once, and its buffer is not reused", async
   assert.deepEqual(failures.map((error) => (error as ProxyError).code), ["client_gone"]);
   assert.deepEqual([output.pending, output.writing], [null, false]);
   assert.notEqual(pool.take(), buffer);
+});
+
+Deno.test("a write that tells its waiter goes out whole, and its failure is told", async () => {
+  const transport = new SlowTransport(4);
+  const output = outputTo(transport);
+  const bytes = new TextEncoder().encode("hello world and more");
+  const write = (length: number) =>
+    new Promise<unknown>((resolve) =>
+      output.writeThen(bytes, length, { wrote: () => resolve(null), writeBroke: resolve })
+    );
+  assert.equal(await write("hello world".length), null);
+  assert.equal(await write(bytes.length), null);
+  assert.deepEqual(transport.written, "hello worldhello world and more");
+  assert.deepEqual(output.sent, "hello worldhello world and more".length);
+  assert.deepEqual([output.writing, output.isFree], [false, true]);
+  transport.fails = true;
+  assert.ok(await write(3) instanceof ProxyError);
+  assert.deepEqual([output.writing, output.isFree], [false, true]);
 });

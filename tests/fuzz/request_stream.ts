@@ -134,9 +134,12 @@ async function forward(head: RequestHead, body: CopiedBody, pieces: Uint8Array[]
   const out = new Uint8Array(Math.max(requestHeadSize(head, null) + NO_HOST.length, 1024));
   const at = writeRequestHead(out, head, null, head.authority || NO_HOST);
   const chunked = head.bodyLength === UNKNOWN_LENGTH;
-  await writeBody(out, at, body.read(), body, chunked, head.isGrpc, (view) => {
-    pieces.push(view.slice());
-    return Promise.resolve();
+  await writeBody(out, at, body.read(), body, chunked, head.isGrpc, {
+    writeThen(bytes, length, waiter) {
+      pieces.push(bytes.slice(0, length));
+      Promise.resolve().then(() => waiter.wrote());
+    },
+    endWrites() {},
   }, BUFFERS);
 }
 

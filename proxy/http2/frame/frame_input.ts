@@ -8,12 +8,14 @@ import type { Transport } from "../../io/transport.ts";
 import { FRAME_HEADER, FRAME_SIZE } from "./frame.ts";
 
 export class FrameInput extends Input {
+  readonly #quiet: BufferPool;
   readonly #bulk: BufferPool;
   /** Where the read that is under way, or was last, begins. */
   #from = 0;
 
-  constructor(transport: Transport, { head, bulk }: Buffers) {
-    super(transport, head);
+  constructor(transport: Transport, { idle, head, bulk }: Buffers) {
+    super(transport, head, idle);
+    this.#quiet = idle;
     this.#bulk = bulk;
   }
 
@@ -28,7 +30,8 @@ export class FrameInput extends Input {
 
   /**
    * Before a read: chooses a buffer with room for a frame of `wanted` bytes that is half here, or of
-   * unknown size (0): a large one where the frame is, or the last read filled the buffer.
+   * unknown size (0): a large one where the frame is, or the last read filled the buffer; and a small
+   * one where nothing is half here and the last read was short, as before a long wait.
    */
   prepare(wanted: number): void {
     const { bytes, start, end } = this;
@@ -37,7 +40,13 @@ export class FrameInput extends Input {
     const need = Math.max(FRAME_HEADER, wanted);
     const isFull = read > 0 && end === bytes.length;
     const hasRoom = start === end || bytes.length - start >= need;
-    if (need > small || isFull || (bytes.length > small && read > small)) {
+    const quiet = this.#quiet.size;
+    const isShort = start === end ? read <= quiet / 2 : bytes.length === quiet && hasRoom;
+    if (isShort && !isFull && need <= quiet) {
+      if (bytes.length !== quiet) this.#replace(this.#quiet.take());
+    } else if (
+      need > small || (isFull && bytes.length >= small) || (bytes.length > small && read > small)
+    ) {
       if (bytes.length < this.#bulk.size || !hasRoom) this.#replace(this.#bulk.take());
     } else if (bytes.length !== small || !hasRoom) {
       // What is unread is part of a frame that fits.

@@ -43,6 +43,7 @@ function scene(): { transport: HeldTransport; out: FrameOutput; writer: FrameWri
     new Deadlines(),
     0,
     0,
+    null,
     () => new ProxyError("client_gone"),
   );
   const out = new FrameOutput(output, createBuffers());

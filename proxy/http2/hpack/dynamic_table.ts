@@ -5,8 +5,9 @@
  */
 import { ENTRY_OVERHEAD, FieldLines, META } from "./field_lines.ts";
 
-const FIRST_BYTES = 2048;
-const FIRST_SLOTS = 32;
+/** For a client that sends few fields, of which there may be thousands at rest. */
+const FIRST_BYTES = 512;
+const FIRST_SLOTS = 8;
 
 export class DynamicTable {
   readonly lines = new FieldLines();
