@@ -13,9 +13,8 @@ import { reportFailure } from "./failure_report.ts";
 import type { GrpcDeadlines } from "../grpc/deadline.ts";
 import type { Limits } from "../http/limits.ts";
 import { MAX_OWN_MARKS } from "../http/loop_mark.ts";
-import { FilterChain } from "../filters/filter_chain.ts";
 import { FilteredExchange } from "../filters/filtered_exchange.ts";
-import { canGather, gather, type GatheredBody } from "./gathered_body.ts";
+import { canGather, gatheredExchange } from "./gathered_body.ts";
 import {
   type Body,
   type Exchange,
@@ -193,25 +192,10 @@ export class Forwarder {
     upstream: HttpUpstream,
     policy: RoutePolicy,
   ): Promise<void> {
-    let gathered: GatheredBody;
-    try {
-      gathered = await gather(exchange.body, policy.requestBuffer);
-    } catch (thrown) {
-      return this.#localReply(exchange, asProxyError(thrown, "internal"));
-    }
-    const { reason } = exchange.cancellation;
-    if (exchange.isOver || reason !== null) {
-      return this.#localReply(exchange, reason ?? new ProxyError("client_gone"));
-    }
-    const own = exchange instanceof FilteredExchange
-      ? exchange
-      : new FilteredExchange(exchange, NOTHING);
-    own.payload = gathered.whole;
-    own.body = gathered.body;
-    if (gathered.whole !== null && gathered.body.trailers === null) {
-      own.request.bodyLength = own.request.contentLength = gathered.whole.length;
-    }
-    return this.#forward(own, upstream, policy);
+    const gathered = await gatheredExchange(exchange, policy.requestBuffer);
+    return gathered instanceof ProxyError
+      ? this.#localReply(exchange, gathered)
+      : this.#forward(gathered, upstream, policy);
   }
 
   /** What a filter throws ends the request: one that decides must not be passed by its failure. */
@@ -508,6 +492,3 @@ export class Forwarder {
     }
   }
 }
-
-/** Of an exchange that differs from its connection's in its body alone. */
-const NOTHING = new FilterChain([], []);

@@ -1,14 +1,18 @@
 /**
- * A request body that is read before an endpoint is chosen. In: a body that is pulled, and a bound. Out:
- * the whole of it, or as much as the bound allows with the rest behind it, which is streamed.
+ * A request body that is read before an endpoint is chosen. In: an exchange whose body is pulled, and a
+ * bound. Out: the exchange with the whole body, or with as much as the bound allows and the rest behind
+ * it, which is streamed.
  *
  * A backend with few workers is busy with a request only once all of it is there, however slow its
  * client is.
  */
+import { asProxyError, ProxyError } from "../errors.ts";
+import { FilterChain } from "../filters/filter_chain.ts";
+import { FilteredExchange } from "../filters/filtered_exchange.ts";
 import type { Fields } from "../http/fields.ts";
 import type { Body, Exchange } from "../http/message.ts";
 
-export interface GatheredBody {
+interface GatheredBody {
   /** Null where the bound was reached. */
   readonly whole: Uint8Array | null;
   readonly body: Body;
@@ -21,8 +25,38 @@ export function canGather({ request, payload, body }: Exchange): boolean {
     !request.isGrpc;
 }
 
+/**
+ * An exchange with its body gathered, or why there is none: an error of its body, or that its client has
+ * gone meanwhile. @param limit of what is held, in bytes; one view more may be.
+ */
+export async function gatheredExchange(
+  exchange: Exchange,
+  limit: number,
+): Promise<Exchange | ProxyError> {
+  let gathered: GatheredBody;
+  try {
+    gathered = await gather(exchange.body, limit);
+  } catch (thrown) {
+    return asProxyError(thrown, "internal");
+  }
+  const { reason } = exchange.cancellation;
+  if (exchange.isOver || reason !== null) return reason ?? new ProxyError("client_gone");
+  const own = exchange instanceof FilteredExchange
+    ? exchange
+    : new FilteredExchange(exchange, NOTHING);
+  own.payload = gathered.whole;
+  own.body = gathered.body;
+  if (gathered.whole !== null && gathered.body.trailers === null) {
+    own.request.bodyLength = own.request.contentLength = gathered.whole.length;
+  }
+  return own;
+}
+
+/** Of an exchange that differs from its connection's in its body alone. */
+const NOTHING = new FilterChain([], []);
+
 /** Rejects as the body does. @param limit of what is held, in bytes; one view more may be. */
-export async function gather(source: Body, limit: number): Promise<GatheredBody> {
+async function gather(source: Body, limit: number): Promise<GatheredBody> {
   const views: Uint8Array[] = [];
   let size = 0;
   while (size < limit) {
