@@ -129,7 +129,7 @@ Deno.test("a body that is waited for sends its head ahead, and holds no buffer",
   assert.equal(sink.writes.at(-1), "0\r\n\r\n");
 });
 
-Deno.test("a body that breaks off is reported once what came before it is written", async () => {
+Deno.test("a body that is truncated is reported once what came before it is written", async () => {
   for (const by of ["promises", "reader"] as const) {
     const broken = new Error("cut");
     const pieces = [{ text: "one", late: true }, { text: "two", late: false }, broken];
