@@ -64,6 +64,8 @@ export async function measureCosts(
       for (let round = 0; round < count; round++, done++) {
         for (let turn = 0; turn < all.length; turn++) {
           const { route, ...measured } = all[(done + turn) % all.length];
+          // It is measured beside each of the others.
+          if (together && route === plain) continue;
           say(`round ${done + 1} of ${rounds}: ${route.name}`);
           // Each process has the route as often as the plain one.
           const [own, other] = done % 2 === 0 ? proxies : proxies.toReversed();
@@ -83,10 +85,13 @@ export async function measureCosts(
       for (const { child } of proxies) await child.stop();
     }
   }
-  const [{ blocks: plainBlocks }] = all;
-  return all.map(({ route, blocks, plain }) => {
-    return { name: route.name, blocks, plain: together ? plain : plainBlocks };
-  });
+  const [first, second] = all;
+  const plainBlocks = together ? second.plain : first.blocks;
+  return all.map(({ route, blocks, plain: beside }) => ({
+    name: route.name,
+    blocks: route === plain ? plainBlocks : blocks,
+    plain: together && route !== plain ? beside : plainBlocks,
+  }));
 }
 
 /** Rounds of each start: as equal as they can be, and at least one. */
