@@ -81,6 +81,9 @@ wait_for() { # wait_for SECONDS DESCRIPTION COMMAND...
 }
 
 if [ "$tier" = node ]; then
+  # A run that was killed has left it, and its processes.
+  ! ip link show pingress0 >/dev/null 2>&1 ||
+    fail "the bridge pingress0 of another cluster is there" "end it, by tests/cluster/down.sh with its PINGRESS_CLUSTER"
   # What kubelet and plugins change; down.sh puts it back.
   for name in net.ipv4.ip_forward vm.overcommit_memory vm.panic_on_oom kernel.panic \
     kernel.panic_on_oops kernel.keys.root_maxkeys kernel.keys.root_maxbytes; do
