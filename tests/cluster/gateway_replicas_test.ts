@@ -125,7 +125,7 @@ clusterTest(
     const watch = other.gateway.inject(call, heldUntil(mute.promise));
     const lists = other.gateway.inject({ verb: "list", resource: "httproutes" }, failure(500));
     other.gateway.endStreams(call);
-    await eventually("held watch", () => watch.hits > 0);
+    await eventually("held watch", () => watch.hits > 0, 120_000);
     const process = other.process!;
     const line = process.lines.length;
     await pair.route("unseen");

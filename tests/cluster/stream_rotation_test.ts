@@ -29,8 +29,8 @@ import { eventually } from "./support/condition.ts";
 import { proxyToken } from "./support/stream_scene.ts";
 import { NOTHING } from "./support/streamed_proxy.ts";
 
-/** Of a token in s: proxies show the newest every ten. */
-const LIFE = 14;
+/** Of a token in s: proxies show the newest every ten, and a busy machine needs some more. */
+const LIFE = 24;
 
 interface ControllerOptions {
   readonly times?: AuthorityTimes;
