@@ -199,5 +199,10 @@ function usualLines(lines: readonly string[]): readonly string[] {
   }
   const text = rest.join("");
   if (!/^[A-Za-z0-9+/]+=*$/.test(text)) return lines;
-  return [begin, ...text.match(/.{1,64}/g) ?? [], end];
+  const count = Math.ceil(text.length / LINE_LENGTH);
+  const usual = Array.from(
+    { length: count },
+    (_, i) => text.slice(i * LINE_LENGTH, (i + 1) * LINE_LENGTH),
+  );
+  return [begin, ...usual, end];
 }

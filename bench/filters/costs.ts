@@ -86,12 +86,12 @@ export async function measureCosts(
     }
   }
   const [first, second] = all;
-  const plainBlocks = together ? second.plain : first.blocks;
-  return all.map(({ route, blocks, plain: beside }) => ({
-    name: route.name,
-    blocks: route === plain ? plainBlocks : blocks,
-    plain: together && route !== plain ? beside : plainBlocks,
-  }));
+  const ofPlain = together ? second.plain : first.blocks;
+  return all.map(({ route, blocks, plain: beside }) =>
+    route === plain
+      ? { name: route.name, blocks: ofPlain, plain: ofPlain }
+      : { name: route.name, blocks, plain: together ? beside : ofPlain }
+  );
 }
 
 /** Rounds of each start: as equal as they can be, and at least one. */

@@ -127,9 +127,6 @@ export class FilteredExchange implements Exchange {
   }
 
   respond(head: ResponseHead, body: Body): Promise<void> | void {
-    const { response, body: bodies } = this.#chain;
-    // Most chains are about requests alone.
-    if (response.length + bodies.length === 0) return this.#exchange.respond(head, body);
     const reply = this.filter(head, body);
     return this.#exchange.respond(reply.head, reply.body);
   }

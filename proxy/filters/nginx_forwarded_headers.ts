@@ -17,8 +17,6 @@ const FORWARDED_FOR = asciiBytes("x-forwarded-for");
 const SET = ["x-scheme", "x-forwarded-scheme", "x-original-forwarded-for"].map(asciiBytes);
 
 const HYPHEN = 0x2d;
-/** All of `SET` begin so. */
-const SMALL_X = 0x78;
 
 function schemeLines(scheme: string): [name: string, value: string][] {
   return [["X-Forwarded-Scheme", scheme], ["X-Scheme", scheme]];
@@ -55,7 +53,6 @@ export const nginxForwardedHeaders: Filter = {
     }
     // Those of the client, in every spelling that backends may take for these.
     for (let i = 0; i < fields.count; i++) {
-      if ((fields.bytes[fields.nameStart(i)] | 0x20) !== SMALL_X) continue;
       if (SET.some((name) => isFolded(fields, i, name))) fields.drop(i);
     }
     return null;
@@ -66,18 +63,15 @@ function linesOf(fields: Fields): [name: string, value: string][] {
   return Array.from({ length: fields.count }, (_, i) => [fields.name(i), fields.value(i)]);
 }
 
-const NOTHING: readonly string[] = [];
-
 /** What the client has sent under a name, which has been marked as ending here. */
-function received(fields: Fields, name: Uint8Array): readonly string[] {
-  let values: string[] | null = null;
+function received(fields: Fields, name: Uint8Array): string[] {
+  const values: string[] = [];
   for (let i = 0; i < fields.count; i++) {
     const start = fields.nameStart(i);
     if (fields.nameEnd(i) - start !== name.length) continue;
-    if (equalsLower(fields.bytes, start, name)) (values ??= []).push(fields.value(i));
+    if (equalsLower(fields.bytes, start, name)) values.push(fields.value(i));
   }
-  // Most clients send none.
-  return values === null ? NOTHING : values.filter((value) => value !== "");
+  return values.filter((value) => value !== "");
 }
 
 /** Whether a field has this name, whatever stands in place of its hyphens. */
