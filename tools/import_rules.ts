@@ -192,12 +192,17 @@ function startupBreaches(module: Module, entries: ReadonlySet<string>): string[]
   );
 }
 
+/** The package of many modules, and of 64 MB in memory. */
+const KUBERNETES_CLIENT = /^@kubernetes\/client-node(?:\/|$)/;
+
 /** Modules that start often, with packages of many modules that they have no use for. */
 const LIGHT: Readonly<Record<string, RegExp>> = {
+  "cli/cluster/thread.ts": KUBERNETES_CLIENT,
+  "controller/process/controller.ts": KUBERNETES_CLIENT,
   "proxy/process/worker.ts": /^typebox(?:\/|$)/,
 };
 
-/** Each worker of a proxy loads its modules anew. */
+/** Each thread loads its modules anew. */
 function weightBreaches(module: Module, graph: Graph): string[] {
   const unwanted = LIGHT[module.path];
   if (unwanted === undefined) return [];
@@ -210,7 +215,7 @@ function weightBreaches(module: Module, graph: Graph): string[] {
     : graph.wayTo(module.path, (path) => loads(path) !== null, { types: false });
   if (way === null) return [];
   const chain = describeWay([...way, loads(way.at(-1)!)!]);
-  return [`${chain}: a worker's start loads nothing that it does not need`];
+  return [`${chain}: a thread's start loads nothing that it does not need`];
 }
 
 /** Listeners that could keep what nobody caught from ending the process, or failing the test. */

@@ -3,8 +3,8 @@
  * port-forward` makes it. In: credentials and a request. Out: the answer, or how it failed, as a value.
  *
  * Not by the subresource `proxy`: it dials the pod's address, where NetworkPolicies deny the admin ports and the
- * pages about users' objects are not served. The WebSocket is that of `ws`, which `@kubernetes/client-node`
- * uses as well: its own class PortForward has no deadline, and does not say why the API server refuses.
+ * pages about users' objects are not served. The WebSocket is that of `ws`: the class PortForward of
+ * `@kubernetes/client-node` has no deadline, and does not say why the API server refuses.
  *
  *     pods/portforward ─▶ WebSocket, v4.channel.k8s.io: binary messages, of which the first byte is a channel
  *                         0: data, 1: an error as text; each begins with the port in two bytes

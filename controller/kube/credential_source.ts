@@ -2,8 +2,7 @@
  * Where credentials come from, and what has to be reached for them. In: a kubeconfig, or what a pod's
  * environment says. Out: the API server's address and the files that are read.
  *
- * Reads no credential, and loads none of what does: the first thread asks only this, and the package
- * that `credentials.ts` needs takes 70 MiB in each thread that loads it.
+ * Reads no credential: the first thread of a program asks only this, and has no right to more.
  */
 import { delimiter } from "node:path";
 import { readKubeconfig } from "./kubeconfig/kubeconfig.ts";

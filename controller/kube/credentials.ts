@@ -5,14 +5,20 @@
  * Tokens and certificates are files that change while we run (a service account's token is renewed
  * about every hour): they are read anew every minute, and at once when the server answers 401.
  */
-import { KubeConfig } from "@kubernetes/client-node";
 import { Buffer } from "node:buffer";
 import https from "node:https";
 import { join } from "node:path";
 import { nearestName } from "../../shared/nearest_name.ts";
 import { type CredentialSource, filesOf, nameOf, serverOf } from "./credential_source.ts";
 import { credentialFault } from "./kubeconfig/credential_faults.ts";
-import { type Kubeconfig, readKubeconfig } from "./kubeconfig/kubeconfig.ts";
+import {
+  currentEntries,
+  entriesOf,
+  type KubeconfigEntries,
+  pemOf,
+  type UserEntry,
+} from "./kubeconfig/entries.ts";
+import { readKubeconfig } from "./kubeconfig/kubeconfig.ts";
 
 export type CredentialsReading =
   | { readonly ok: true; readonly credentials: Credentials }
@@ -52,11 +58,10 @@ export function loadCredentials(
 ): CredentialsReading {
   try {
     const config = readConfig(source);
+    const { cluster, user } = currentEntries(config);
     const complaint = complaintAbout(config, program !== null) ??
       // A pod's own files are mounted by its kubelet: what is wrong there is said by the first call.
-      (source.kind === "kubeconfig"
-        ? credentialFault(config.getCurrentCluster()!, config.getCurrentUser())
-        : null);
+      (source.kind === "kubeconfig" ? credentialFault(cluster!, user) : null);
     if (complaint !== null) return { ok: false, message: `${nameOf(source)}: ${complaint}` };
     return { ok: true, credentials: new Credentials(source, config, program) };
   } catch (error) {
@@ -82,20 +87,20 @@ export class Credentials {
   #given: GivenCredential | null = null;
   #round = 0;
   #isRunning = false;
-  #config: KubeConfig;
+  #config: KubeconfigEntries;
   #access: Promise<Access> | null = null;
   #readAt = 0;
   #agent: { readonly material: string; readonly agent: https.Agent } | null = null;
 
   constructor(
     source: CredentialSource,
-    config: KubeConfig,
+    config: KubeconfigEntries,
     program: CredentialProgram | null = null,
   ) {
     this.#source = source;
     this.#config = config;
     this.#program = program;
-    this.server = new URL(config.getCurrentCluster()!.server);
+    this.server = new URL(currentEntries(config).cluster!.server);
   }
 
   /** How often the program has given a credential; for `invalidate`. */
@@ -106,10 +111,9 @@ export class Credentials {
   /** Of the user, as it is now: in PEM, the leaf first; null for none, and for a file that cannot be read. */
   get clientCertificate(): string | null {
     if (this.#given?.pair != null) return this.#given.pair.certificate;
-    const user = this.#config.getCurrentUser();
-    if (user?.certData) return Buffer.from(user.certData, "base64").toString("utf8");
+    const { user } = currentEntries(this.#config);
     try {
-      return user?.certFile ? Deno.readTextFileSync(user.certFile) : null;
+      return pemOf(user?.certData, user?.certFile);
     } catch {
       return null;
     }
@@ -117,7 +121,9 @@ export class Credentials {
 
   /** Of the kubeconfig; null for a service account. */
   get user(): string | null {
-    return this.#source.kind === "kubeconfig" ? this.#config.getCurrentUser()?.name ?? null : null;
+    return this.#source.kind === "kubeconfig"
+      ? currentEntries(this.#config).user?.name ?? null
+      : null;
   }
 
   /** Throws where a file that was there is gone or broken; the next call tries again. */
@@ -157,24 +163,20 @@ export class Credentials {
   }
 
   async #readFiles(): Promise<Access> {
-    // Anew from its files: the package keeps a token for a minute, whatever a 401 says.
     const config = readConfig(this.#source);
-    if (this.#program !== null) useGiven(config, await this.#credentialOf(this.#program));
-    this.#config = config;
-    const options: https.RequestOptions = {};
-    await this.#config.applyToHTTPSOptions(options);
-    const { ca, cert, key, servername, rejectUnauthorized, auth } = options;
-    // Without any, Deno asks for the right to read those of the system.
-    const tls = { ca: ca ?? [], cert, key, servername, rejectUnauthorized };
-    const headers = Object.fromEntries(
-      Object.entries(options.headers ?? {}).map(([name, value]) => [name, String(value).trim()]),
-    );
-    if (typeof auth === "string") {
-      headers.Authorization = `Basic ${
-        btoa(String.fromCharCode(...new TextEncoder().encode(auth)))
-      }`;
-    }
-    return { headers, agent: this.#agentFor(tls), tls };
+    this.#config = this.#program === null
+      ? config
+      : withGiven(config, await this.#credentialOf(this.#program));
+    const { cluster, user } = currentEntries(this.#config);
+    const tls = {
+      // Without any, Deno asks for the right to read those of the system.
+      ca: pemOf(cluster!.caData, cluster!.caFile) ?? [],
+      cert: pemOf(user?.certData, user?.certFile) ?? undefined,
+      key: pemOf(user?.keyData, user?.keyFile) ?? undefined,
+      servername: cluster!.tlsServerName,
+      rejectUnauthorized: cluster!.skipTLSVerify ? false : undefined,
+    };
+    return { headers: user === null ? {} : headersOf(user), agent: this.#agentFor(tls), tls };
   }
 
   /** What the program gave, as long as it is good. */
@@ -203,69 +205,48 @@ export class Credentials {
   }
 }
 
-/** The package's own provider of tokens from files. */
-const TOKEN_FILE = "tokenFile";
+/** Throws for a file with a token that cannot be read. */
+function headersOf(user: UserEntry): Readonly<Record<string, string>> {
+  const { username, password = "", tokenFile, impersonateUser } = user;
+  const token = (tokenFile === undefined ? user.token : Deno.readTextFileSync(tokenFile))?.trim();
+  const authorization = username !== undefined
+    ? `Basic ${base64Of(`${username}:${password}`)}`
+    : token
+    ? `Bearer ${token}`
+    : undefined;
+  return {
+    ...(authorization === undefined ? {} : { Authorization: authorization }),
+    ...(impersonateUser === undefined ? {} : { "Impersonate-User": impersonateUser }),
+  };
+}
 
-function readConfig(source: CredentialSource): KubeConfig {
-  const config = new KubeConfig();
+function readConfig(source: CredentialSource): KubeconfigEntries {
   if (source.kind === "kubeconfig") {
-    const kubeconfig = readKubeconfig(filesOf(source));
-    // As JSON, which parses: of YAML, the messages of the package's parser cite lines with tokens.
-    config.loadFromString(JSON.stringify(kubeconfig));
-    if (source.context !== null) config.setCurrentContext(source.context);
-    useTokenFile(config, kubeconfig);
-    return config;
+    return entriesOf(readKubeconfig(filesOf(source)), source.context);
   }
-  config.loadFromClusterAndUser(
-    {
-      name: "cluster",
-      server: serverOf(source),
-      caFile: join(source.folder, "ca.crt"),
-      skipTLSVerify: false,
-    },
-    {
-      name: "service-account",
-      authProvider: {
-        name: TOKEN_FILE,
-        config: { tokenFile: join(source.folder, "token") },
-      },
-    },
-  );
-  return config;
+  const [context, cluster, user] = ["pod", "cluster", "service-account"];
+  const caFile = join(source.folder, "ca.crt");
+  return {
+    currentContext: context,
+    contexts: [{ name: context, cluster, user }],
+    clusters: [{ name: cluster, server: serverOf(source), caFile, skipTLSVerify: false }],
+    users: [{ name: user, tokenFile: join(source.folder, "token") }],
+  };
 }
 
-/**
- * The package overlooks `tokenFile`, which kubectl prefers to `token`.
- * https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/#AuthInfo
- */
-function useTokenFile(config: KubeConfig, { users }: Kubeconfig): void {
-  const name = config.getCurrentUser()?.name;
-  const tokenFile = users?.find((user) => user.name === name)?.user?.tokenFile;
-  if (typeof tokenFile !== "string" || tokenFile === "") return;
-  config.users = config.users.map((user) => {
-    if (user.name !== name) return user;
-    return {
-      ...user,
-      token: undefined,
-      authProvider: { name: TOKEN_FILE, config: { tokenFile } },
-    };
-  });
-}
-
-/** In place of the user's entry `exec`, which the package would run itself. */
-function useGiven(config: KubeConfig, { token, pair }: GivenCredential): void {
-  const name = config.getCurrentUser()?.name;
-  config.users = config.users.map((user) =>
-    user.name !== name ? user : {
-      ...user,
-      exec: undefined,
-      token: token ?? undefined,
-      ...(pair === null ? {} : {
-        certData: base64Of(pair.certificate),
-        keyData: base64Of(pair.key),
-      }),
-    }
-  );
+/** With what the program gave in place of its entry `exec`. */
+function withGiven(
+  config: KubeconfigEntries,
+  { token, pair }: GivenCredential,
+): KubeconfigEntries {
+  const { user: current } = currentEntries(config);
+  const given = {
+    hasExec: false,
+    token: token ?? undefined,
+    ...(pair === null ? {} : { certData: base64Of(pair.certificate), keyData: base64Of(pair.key) }),
+  };
+  const users = config.users.map((user) => user === current ? { ...user, ...given } : user);
+  return { ...config, users };
 }
 
 function base64Of(text: string): string {
@@ -281,11 +262,11 @@ const PROVIDERS: Readonly<Record<string, string>> = {
 };
 
 /** What cannot work with this program's rights, and the remedy; null where nothing stands against it. */
-function complaintAbout(config: KubeConfig, hasProgram: boolean): string | null {
+function complaintAbout(config: KubeconfigEntries, hasProgram: boolean): string | null {
   const missing = missingEntry(config);
   if (missing !== null) return missing;
-  const cluster = config.getCurrentCluster()!;
-  const user = config.getCurrentUser();
+  const { user, ...named } = currentEntries(config);
+  const cluster = named.cluster!;
   if (!URL.canParse(cluster.server)) return `its server ${cluster.server} is no URL; correct it`;
   if (new URL(cluster.server).protocol !== "https:") {
     return `its server ${cluster.server} is not reached by https; Pingress speaks nothing else`;
@@ -297,8 +278,8 @@ function complaintAbout(config: KubeConfig, hasProgram: boolean): string | null 
   if (cluster.proxyUrl) {
     return "it has a proxy-url, but Pingress connects to its API server only; remove it";
   }
-  const provider = user?.authProvider?.name;
-  if (provider !== undefined && provider !== TOKEN_FILE) {
+  const provider = user?.authProvider;
+  if (provider !== undefined) {
     const remedy = Object.hasOwn(PROVIDERS, provider)
       ? PROVIDERS[provider]
       : "use a token, a client certificate, or a program that an entry exec names";
@@ -306,7 +287,7 @@ function complaintAbout(config: KubeConfig, hasProgram: boolean): string | null 
       JSON.stringify(provider)
     }, and Pingress has none; ${remedy}`;
   }
-  if (user?.exec && !hasProgram) {
+  if (user?.hasExec && !hasProgram) {
     return "its user needs a program (exec), and Pingress starts none; use a token or a " +
       "client certificate, for example of `kubectl create token`";
   }
@@ -314,16 +295,16 @@ function complaintAbout(config: KubeConfig, hasProgram: boolean): string | null 
 }
 
 /** A context, cluster or user that is named and is not there, and the remedy; null for none. */
-function missingEntry(config: KubeConfig): string | null {
+function missingEntry(config: KubeconfigEntries): string | null {
   const names = config.contexts.map((context) => context.name);
   const shown = names.slice(0, MAX_SHOWN).map(quoted).join(", ") +
     (names.length > MAX_SHOWN ? " and others" : "");
   const remedy = names.length === 0
     ? "it has none at all; set --kubeconfig to another one"
     : `set --context to one of ${shown}`;
-  const name = config.getCurrentContext();
-  if (!name) return `it has no current-context; ${remedy}`;
-  const context = config.getContextObject(name);
+  const { currentContext: name } = config;
+  if (name === "") return `it has no current-context; ${remedy}`;
+  const { context, cluster, user } = currentEntries(config);
   if (context === null) {
     const near = nearestName(name, names);
     return `it has no context ${quoted(name)}; ${
@@ -331,13 +312,12 @@ function missingEntry(config: KubeConfig): string | null {
     }`;
   }
   const correct = `correct the context, or ${remedy}`;
-  if (config.getCurrentCluster() === null) {
-    const cluster = context.cluster ? `the cluster ${quoted(context.cluster)}` : "no cluster";
-    return `its context ${quoted(name)} names ${cluster}${
-      context.cluster ? ", which it does not have" : ""
-    }; ${correct}`;
+  if (cluster === null) {
+    return `its context ${quoted(name)} names the cluster ${
+      quoted(context.cluster)
+    }, which it does not have; ${correct}`;
   }
-  return context.user && config.getUser(context.user) === null
+  return context.user !== undefined && user === null
     ? `its context ${quoted(name)} names the user ${
       quoted(context.user)
     }, whom it does not have; ${correct}`

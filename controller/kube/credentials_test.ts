@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import { dirname, join } from "node:path";
+import { CertificateAuthority } from "../../dev/certificate_authority.ts";
 import { loadCredentials } from "./credentials.ts";
 import { type CredentialSource, reachOf } from "./credential_source.ts";
 
@@ -261,5 +263,98 @@ for (
     assert.ok(!message.includes("hunter2"), message);
     assert.match(message, said);
     assert.doesNotMatch(message, /\n/);
+  });
+}
+
+/** What stands in the user, and which headers requests have then. */
+const HEADERS: readonly (readonly [
+  name: string,
+  user: string,
+  headers: Readonly<Record<string, string>>,
+])[] = [
+  ["nothing", "{}", {}],
+  ["a token", "{ token: ' a ' }", { Authorization: "Bearer a" }],
+  ["an empty token", "{ token: '' }", {}],
+  ["a token that is a number", "{ token: 123 }", { Authorization: "Bearer 123" }],
+  [
+    "a file of a token, which goes before a token",
+    "{ token: a, tokenFile: token }",
+    { Authorization: "Bearer of-the-file" },
+  ],
+  [
+    "a name and a password, which go before a token",
+    "{ token: a, username: jürgen, password: 'a:b' }",
+    { Authorization: "Basic asO8cmdlbjphOmI=" },
+  ],
+  [
+    "somebody to impersonate",
+    "{ token: a, as: jane }",
+    { "Authorization": "Bearer a", "Impersonate-User": "jane" },
+  ],
+];
+
+for (const [name, user, headers] of HEADERS) {
+  Deno.test(`requests by a kubeconfig whose user has ${name}`, async () => {
+    const config = `${CLUSTERS}users: [{ name: u, user: ${user} }]`;
+    await withFiles({ config, token: "of-the-file\n" }, async (folder) => {
+      const file = join(folder, "config");
+      const reading = loadCredentials({ kind: "kubeconfig", file, context: null });
+      if (!reading.ok) assert.fail(reading.message);
+      assert.deepEqual((await reading.credentials.current()).headers, headers);
+      reading.credentials.close();
+    });
+  });
+}
+
+Deno.test("data of certificates goes before their files, and the settings of TLS are the cluster's", async () => {
+  const { chain, key } = await CertificateAuthority.create("Pingress tests")
+    .then((authority) => authority.issue({ names: ["jane"] }));
+  const base64 = (text: string) => Buffer.from(text).toString("base64");
+  const cluster = { "certificate-authority": "ca.crt", "tls-server-name": "api.test" };
+  const user = {
+    "client-certificate": "none.crt",
+    "client-certificate-data": base64(chain),
+    "client-key": "jane.key",
+  };
+  const config = JSON.stringify({
+    "current-context": "c",
+    clusters: [{ name: "c", cluster: { ...cluster, server: "https://127.0.0.1:1/" } }],
+    contexts: [{ name: "c", context: { cluster: "c", user: "u" } }],
+    users: [{ name: "u", user }],
+  });
+  const files = { config, "ca.crt": chain, "jane.key": key.reveal() };
+  await withFiles(files, async (folder) => {
+    const file = join(folder, "config");
+    const reading = loadCredentials({ kind: "kubeconfig", file, context: null });
+    if (!reading.ok) assert.fail(reading.message);
+    const { credentials } = reading;
+    assert.equal(credentials.clientCertificate, chain);
+    assert.deepEqual((await credentials.current()).tls, {
+      ...{ ca: chain, cert: chain, key: key.reveal(), servername: "api.test" },
+      rejectUnauthorized: undefined,
+    });
+    credentials.close();
+  });
+});
+
+for (
+  const [place, change] of [
+    ["clusters[0].name", (text: string) => text.replace("- name: c\n  cluster", "- cluster")],
+    ["clusters[0].cluster.server", (text: string) => text.replace(/server: [^,]*, /, "")],
+    ["contexts[0].context", (text: string) => text.replace(/\n {2}context: .*/, "")],
+    ["contexts[0].context.cluster", (text: string) => text.replace("cluster: c, user", "user")],
+    ["users[0].name", (text: string) => `${text}users: [{ user: { token: a } }]`],
+  ] as const
+) {
+  Deno.test(`a kubeconfig without ${place} says so`, async () => {
+    await withFiles({ config: change(CLUSTERS) }, (folder) => {
+      const file = join(folder, "config");
+      const reading = loadCredentials({ kind: "kubeconfig", file, context: null });
+      assert.equal(
+        reading.ok ? "" : reading.message,
+        `kubeconfig ${file} cannot be read: ${place} is missing; ` +
+          "set --kubeconfig to a kubeconfig that kubectl accepts",
+      );
+    });
   });
 }

@@ -17,13 +17,6 @@ export function entryName(path: string): string {
   return path.replace(/\.ts$/, "").replaceAll("/", "-");
 }
 
-/**
- * Packages of which only some modules are needed, and whose modules do nothing when they are loaded; they
- * do not say so themselves. Of the Kubernetes client, the reader of kubeconfigs is used, and none of its
- * models: 0.6 MB less.
- */
-const WITHOUT_SIDE_EFFECTS = ["@kubernetes/client-node"];
-
 /** Modules that are others in the package: it is not started by a task. */
 const PACKAGED: ReadonlyMap<string, string> = new Map([
   ["dev/start_command.ts", "tools/npm/start_command.ts"],
@@ -95,13 +88,6 @@ async function stagePackages(root: string, staging: string, content: ImageConten
   write("deno.json", { nodeModulesDir: "auto", imports });
   write("deno.lock", narrowLock(read("deno.lock"), imports, content.packages));
   await deno(staging, ["install", "--quiet", "--frozen"]);
-  for (const name of WITHOUT_SIDE_EFFECTS) {
-    const path = join(staging, "node_modules", name, "package.json");
-    const about = JSON.parse(Deno.readTextFileSync(path));
-    // Another file: this one may be a link into Deno's cache.
-    Deno.removeSync(path);
-    Deno.writeTextFileSync(path, JSON.stringify({ ...about, sideEffects: false }));
-  }
 }
 
 /** Modules of Node are named so that Deno finds them: `node:stream`. */

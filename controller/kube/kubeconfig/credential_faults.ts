@@ -2,33 +2,32 @@
  * Credentials of a kubeconfig that cannot work with any server. In: its cluster and user, with their files. Out: a
  * clause with the remedy, which cites nothing of them; null for none.
  */
-import type { Cluster, User } from "@kubernetes/client-node";
-import { Buffer } from "node:buffer";
 import { createPrivateKey, X509Certificate } from "node:crypto";
+import { type ClusterEntry, pemOf, type UserEntry } from "./entries.ts";
 
-export function credentialFault(cluster: Cluster, user: User | null): string | null {
+export function credentialFault(cluster: ClusterEntry, user: UserEntry | null): string | null {
   return authorityFault(cluster) ?? (user === null ? null : tokenFault(user) ?? pairFault(user));
 }
 
-function authorityFault({ caData, caFile }: Cluster): string | null {
+function authorityFault({ caData, caFile }: ClusterEntry): string | null {
   if (caData || !caFile) return null;
-  return typeof readText(caFile) === "string"
+  return readPem(undefined, caFile) !== null
     ? null
     : `its certificate-authority ${caFile} cannot be read; correct the path, or write ` +
       "certificate-authority-data";
 }
 
 /** Blanks at its ends are cut off where it is sent. */
-function tokenFault({ token }: User): string | null {
+function tokenFault({ token }: UserEntry): string | null {
   // deno-lint-ignore no-control-regex
   return typeof token === "string" && /[\x00-\x1f\x7f]/.test(token.trim())
     ? "the token of its user has a line break or another control character inside; write it on one line"
     : null;
 }
 
-function pairFault({ certData, certFile, keyData, keyFile }: User): string | null {
-  const certificate = pemOf(certData, certFile);
-  const key = pemOf(keyData, keyFile);
+function pairFault({ certData, certFile, keyData, keyFile }: UserEntry): string | null {
+  const certificate = readPem(certData, certFile);
+  const key = readPem(keyData, keyFile);
   if (certificate === undefined && key === undefined) return null;
   const [missing] = [
     ...(certificate === null ? [`client-certificate ${certFile}`] : []),
@@ -57,14 +56,9 @@ function pairFault({ certData, certFile, keyData, keyFile }: User): string | nul
 }
 
 /** Undefined where there is none, null where its file cannot be read. */
-function pemOf(data: string | undefined, file: string | undefined): string | null | undefined {
-  if (data) return Buffer.from(data, "base64").toString("utf8");
-  return file ? readText(file) : undefined;
-}
-
-function readText(file: string): string | null {
+function readPem(data: string | undefined, file: string | undefined): string | null | undefined {
   try {
-    return Deno.readTextFileSync(file);
+    return pemOf(data, file) ?? undefined;
   } catch {
     return null;
   }
