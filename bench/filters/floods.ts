@@ -125,7 +125,7 @@ async function besideFlows(
   const file = join(folder, "flood.json");
   await Deno.writeTextFile(file, JSON.stringify({ port: address.port, flows }));
   const flood = new SpokenProgram([
-    ...[Deno.execPath(), "run", "--quiet", `--allow-read=${file}`, "--allow-net=127.0.0.1"],
+    ...[Deno.execPath(), "run", "--quiet", `--allow-read=${file}`, "--allow-ffi"],
     ...[FLOOD_LOAD, file],
   ]);
   try {

@@ -10,6 +10,11 @@ import type { Body, Exchange, Reply, ResponseHead } from "../http/message.ts";
 /** A hook that throws or rejects ends the request with a 500: filters that decide fail closed. */
 export interface Filter {
   /**
+   * Its only hook is `request`, which changes nothing but `x.request` and `x.record`, and lets the request
+   * go on or throws: where all filters of a route are such, its exchanges need nothing around them.
+   */
+  readonly changesRequestAlone?: true;
+  /**
    * Before an endpoint is chosen. It may change `x.request`, and replace `x.added`, whose fields are
    * other requests' too. Null lets the request go on; a reply passes the response hooks.
    */

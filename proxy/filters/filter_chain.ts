@@ -2,6 +2,7 @@
  * The filters of a route, sorted by hook. In: filters in the order of requests, and in that of
  * responses. Out: for each hook those that have it, so that an exchange calls no others.
  */
+import type { Exchange } from "../http/message.ts";
 import type { Filter } from "./filter.ts";
 import type { FilterName } from "./filter_name.ts";
 
@@ -21,6 +22,8 @@ export class FilterChain {
   readonly response: readonly Hook<"response">[];
   readonly body: readonly Hook<"body">[];
   readonly end: readonly Hook<"end">[];
+  /** Whether no request needs a `FilteredExchange`. */
+  readonly changesRequestAlone: boolean;
 
   constructor(named: readonly NamedFilter[], responses: readonly Filter[]) {
     const requests = named.map(({ filter }) => filter);
@@ -31,6 +34,18 @@ export class FilterChain {
     this.response = withHook(responses, "response");
     this.body = withHook(responses, "body");
     this.end = withHook(requests, "end");
+    this.changesRequestAlone = requests.every((filter) => filter.changesRequestAlone === true);
+  }
+
+  /** Calls the request hooks, which change nothing else; the one that has thrown, and what, or null. */
+  change(x: Exchange): { readonly filter: FilterName; readonly thrown: unknown } | null {
+    let at = 0;
+    try {
+      for (; at < this.request.length; at++) this.request[at].request(x);
+    } catch (thrown) {
+      return { filter: this.requestNames[at], thrown };
+    }
+    return null;
   }
 }
 

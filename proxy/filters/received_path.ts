@@ -6,6 +6,7 @@
 import type { Filter } from "./filter.ts";
 
 export const receivedPath: Filter = {
+  changesRequestAlone: true,
   request: ({ request }) => {
     if (request.received !== "") request.path = request.received;
     return null;

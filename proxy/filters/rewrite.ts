@@ -35,6 +35,7 @@ export interface Target {
 export function rewrite(spec: Rewrite): Filter {
   const targetOf = rewriting(spec);
   return {
+    ...(spec.redirects === true ? {} : { changesRequestAlone: true }),
     request: (x) => {
       const { request, record } = x;
       const { path, query, forwardedPrefix } = targetOf(request.path, request.query);

@@ -13,6 +13,7 @@ import { reportFailure } from "./failure_report.ts";
 import type { GrpcDeadlines } from "../grpc/deadline.ts";
 import type { Limits } from "../http/limits.ts";
 import { MAX_OWN_MARKS } from "../http/loop_mark.ts";
+import type { FilterName } from "../filters/filter_name.ts";
 import { FilteredExchange } from "../filters/filtered_exchange.ts";
 import { canGather, gatheredExchange } from "./gathered_body.ts";
 import {
@@ -144,10 +145,15 @@ export class Forwarder {
     const { bodyLimit } = route.policy;
     observe(exchange, route.policy, this.#context.telemetry);
     const isTooLarge = bodyLimit !== 0 && request.bodyLength !== 0 && exceeds(exchange, bodyLimit);
-    if (filters !== null) {
+    if (filters !== null && !filters.changesRequestAlone) {
       return this.#serveFiltered(new FilteredExchange(exchange, filters), route, isTooLarge);
     }
     if (isTooLarge) return this.#localReply(exchange, new ProxyError("body_too_large"));
+    if (filters !== null) {
+      this.#context.telemetry.filtersBegin(exchange);
+      const failure = filters.change(exchange);
+      if (failure !== null) return this.#filterFailed(exchange, failure.filter, failure.thrown);
+    }
     return this.#serve(exchange, route, exchange.waiter);
   }
 
@@ -224,12 +230,12 @@ export class Forwarder {
     try {
       reply = exchange.begin();
     } catch (thrown) {
-      return this.#filterFailed(exchange, thrown);
+      return this.#filterFailed(exchange, exchange.repliedBy, thrown);
     }
     if (reply instanceof Promise) {
       return reply.then(
         (late) => this.#serveLate(exchange, route, late),
-        (thrown) => this.#filterFailed(exchange, thrown),
+        (thrown) => this.#filterFailed(exchange, exchange.repliedBy, thrown),
       );
     }
     try {
@@ -242,9 +248,9 @@ export class Forwarder {
   }
 
   /** A filter has ended the request with an error, be it its verdict. */
-  #filterFailed(exchange: FilteredExchange, thrown: unknown): Promise<void> {
+  #filterFailed(exchange: Exchange, filter: FilterName, thrown: unknown): Promise<void> {
     const error = asProxyError(thrown, "internal");
-    this.#context.telemetry.filterReplied(exchange, exchange.repliedBy, error.status);
+    this.#context.telemetry.filterReplied(exchange, filter, error.status);
     return this.#localReply(exchange, error);
   }
 
@@ -308,7 +314,7 @@ export class Forwarder {
       try {
         reply = await exchange.begin();
       } catch (thrown) {
-        return await this.#filterFailed(exchange, thrown);
+        return await this.#filterFailed(exchange, exchange.repliedBy, thrown);
       }
       const head = reply?.head ?? toHttps;
       const name = reply === null ? "https-redirect" : exchange.repliedBy;

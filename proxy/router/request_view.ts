@@ -23,7 +23,8 @@ export const PLAIN_REQUEST: MatchedRequest = { method: "GET", query: "", header:
 export class RequestView {
   readonly method: string;
   readonly #request: MatchedRequest;
-  readonly #headers = new Map<string, string | null>();
+  /** Null until one is asked for: paths alone decide most requests. */
+  #headers: Map<string, string | null> | null = null;
   #parameters: ReadonlyMap<string, string> | null = null;
 
   constructor(request: MatchedRequest) {
@@ -32,10 +33,11 @@ export class RequestView {
   }
 
   header(name: string): string | null {
-    let value = this.#headers.get(name);
+    const headers = this.#headers ??= new Map();
+    let value = headers.get(name);
     if (value === undefined) {
       value = this.#request.header(name);
-      this.#headers.set(name, value);
+      headers.set(name, value);
     }
     return value;
   }

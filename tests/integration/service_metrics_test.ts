@@ -122,6 +122,12 @@ const REPLIES: readonly [says: string, filters: readonly FilterSpec[], filter: s
     "redirect",
     301,
   ],
+  [
+    "a rewrite to what is no path",
+    [{ kind: "rewrite", path: [{ kind: "text", text: "/b/../c" }] }],
+    "rewrite",
+    400,
+  ],
   ["a list of networks", [{ kind: "access", deny: ["127.0.0.0/8"] }], "access", 403],
 ];
 for (const [says, filters, filter, status] of REPLIES) {
