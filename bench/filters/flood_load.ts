@@ -6,8 +6,8 @@
  * The n-th request of a flow is due n intervals after the start, and its time counts from then: it has
  * the delays of this process too, so that a limit which is kept here is kept by the proxy.
  *
- * The kernel's own calls: 220 connections a second by `node:net` take a sixth of a core, which on two cores
- * delays the requests that the flood is said to delay.
+ * By the kernel's own calls: 220 connections a second take a tenth of a core then, and by `node:net` 0.22, which
+ * on two cores delays the requests that the flood is said to delay.
  */
 import {
   closeSocket,
