@@ -44,6 +44,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
     reason: "The operator wrote it: flags, files and the environment of a process.",
     functions: {
       "controller/kube/credential_source.ts": ["serverOf"],
+      "controller/kube/kubeconfig/entries.ts": ["entriesOf", "pemOf"],
       "controller/kube/kubeconfig/kubeconfig.ts": ["readKubeconfig"],
       "shared/yaml/guarded_yaml.ts": ["readGuardedYaml"],
       "shared/yaml/syntax_fault.ts": ["fault", "syntaxFault", "thrownFault"],
