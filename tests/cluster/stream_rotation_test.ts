@@ -152,11 +152,13 @@ clusterTest(
     const times: AuthorityTimes = {
       ...AUTHORITY_TIMES,
       backdate: 2_000,
-      authorityLife: 20_000,
-      prepareAfter: 0.3,
-      announcement: 2_000,
-      servingLife: 6_000,
-      renewAfter: 0.5,
+      // A busy machine may take seconds from one round to the next: what is served by is good for 9 s more
+      // when its successor is due, and a CA for 54 s.
+      authorityLife: 60_000,
+      prepareAfter: 0.1,
+      announcement: 4_000,
+      servingLife: 12_000,
+      renewAfter: 0.25,
     };
     // A new stream, with a handshake, each second or so.
     await using controller = new ShortLived(cluster, namespace, { times, timing: { age: 700 } });
