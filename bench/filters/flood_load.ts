@@ -128,10 +128,12 @@ sharpenTimers();
 poll.add(0, INPUT);
 console.log("open");
 while (!ended || exchanges.size > 0) {
-  if (!ended) { for (const flow of flows) sendDue(flow); }
-  const now = micros();
-  const until = ended ? Infinity : Math.min(...flows.map(({ due }) => due));
-  const ready = poll.wait(Math.max(0, Math.min(until - now, LONGEST_WAIT)));
+  let wait = LONGEST_WAIT;
+  if (!ended) {
+    for (const flow of flows) sendDue(flow);
+    wait = Math.min(wait, ...flows.map(({ due }) => due - micros()));
+  }
+  const ready = poll.wait(Math.max(0, wait));
   for (let at = 0; at < ready; at++) {
     const key = poll.keyAt(at);
     if (key === INPUT) end();

@@ -127,7 +127,6 @@ export class FilteredExchange implements Exchange {
   }
 
   respond(head: ResponseHead, body: Body): Promise<void> | void {
-    if (!this.#filtersResponse) return this.#exchange.respond(head, body);
     const reply = this.filter(head, body);
     return this.#exchange.respond(reply.head, reply.body);
   }
@@ -139,7 +138,7 @@ export class FilteredExchange implements Exchange {
   /** The response as the client gets it. Throws a ProxyError, once at most. */
   filter(head: ResponseHead, body: Body): Reply {
     const chain = this.#chain;
-    if (!this.#filtersResponse) return { head, body };
+    if (this.#isBroken || chain.response.length + chain.body.length === 0) return { head, body };
     const own = copyOf(head);
     try {
       for (const filter of chain.response) filter.response(this, own);
@@ -151,12 +150,6 @@ export class FilteredExchange implements Exchange {
       throw asProxyError(thrown, "internal");
     }
     return { head: own, body };
-  }
-
-  /** Whether a response hook is left to be called. */
-  get #filtersResponse(): boolean {
-    const { response, body } = this.#chain;
-    return !this.#isBroken && response.length + body.length > 0;
   }
 
   /** Whether there is an end hook. */

@@ -32,10 +32,7 @@ interface Look {
   readonly most: number;
 }
 
-/** One round: what is compiled only then makes the whole slower, which is first, and is looked at again. */
-const FIRST_LOOK: Look = { rounds: 1, least: 60, most: 20_000 };
-/** How often it is repeated: by then the code is compiled. */
-const FIRST_LOOKS = 3;
+const FIRST_LOOK: Look = { rounds: 2, least: 60, most: 20_000 };
 /** Before a pair is found to grow too fast it has to do so in each of these. */
 const CLOSER_LOOKS: readonly Look[] = [
   { rounds: 5, least: 4_000, most: 1_000_000 },
@@ -49,11 +46,8 @@ const PARTS = 16;
 
 /** What the whole costs in place of its parts, in the look at which that is least. */
 export function growthOf(pair: Pair, cpu: CpuClock): number {
-  let growth = Infinity;
-  for (let look = 0; look < FIRST_LOOKS; look++) {
-    growth = Math.min(growth, lookAt(pair, cpu, FIRST_LOOK));
-    if (growth < PLAINLY_LINEAR) return growth;
-  }
+  let growth = lookAt(pair, cpu, FIRST_LOOK);
+  if (growth < PLAINLY_LINEAR) return growth;
   for (const look of CLOSER_LOOKS) {
     growth = Math.min(growth, lookAt(pair, cpu, look));
     if (growth < MAX_GROWTH || growth > PLAINLY_QUADRATIC) return growth;
@@ -67,16 +61,16 @@ function lookAt({ whole, sixteenth }: Pair, cpu: CpuClock, { rounds, least, most
   let repetitions = 1;
   for (let round = 0, spent = 0; round < rounds && spent < most;) {
     const start = cpu();
-    for (let i = 0; i < repetitions; i++) whole();
-    const middle = cpu();
     for (let i = 0; i < PARTS * repetitions; i++) sixteenth();
+    const middle = cpu();
+    for (let i = 0; i < repetitions; i++) whole();
     const end = cpu();
     if (end - start < least) {
       repetitions *= 2;
       continue;
     }
-    ofWhole = Math.min(ofWhole, middle - start);
-    ofParts = Math.min(ofParts, end - middle);
+    ofParts = Math.min(ofParts, middle - start);
+    ofWhole = Math.min(ofWhole, end - middle);
     spent += end - start;
     round++;
   }

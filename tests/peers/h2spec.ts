@@ -9,7 +9,7 @@ import { type Peer, reply } from "../support/backend.ts";
 export const CASES = 147;
 
 /** How long a whole run may take, in ms. */
-const PATIENCE = 480_000;
+const PATIENCE = 240_000;
 
 /**
  * How long h2spec waits for a connection, and for frames, in s: some cases wait in vain. Where a
