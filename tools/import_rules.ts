@@ -4,6 +4,7 @@
  */
 import { FOLDERS, MAX_BOXES, MAX_FILES, rowOf } from "./import_table.ts";
 import { mutableState } from "./module_state.ts";
+import { pretenuredClosures } from "./pretenured_closures.ts";
 import type { Import } from "./source.ts";
 
 export interface Module {
@@ -37,6 +38,7 @@ export function findBreaches(modules: readonly Module[], entries: ReadonlySet<st
         ...folderBreaches(module),
         ...purityBreaches(module, graph),
         ...stateBreaches(module),
+        ...closureBreaches(module),
         ...startupBreaches(module, entries),
         ...weightBreaches(module, graph),
         ...lengthBreaches(module),
@@ -167,6 +169,22 @@ function stateBreaches(module: Module): string[] {
   return mutableState(module.code).map((state) =>
     `${module.path} ${state}: only a Translator remembers, by what controller/translate/memory.ts has`
   );
+}
+
+/** Where objects live as long as a connection, or a request. */
+const SHORT_LIVED =
+  /^proxy\/(?:filters|forward|grpc|http|http1|http2|io|listen|route|router|upstream)\//;
+
+/** Of a thread, which is started once. */
+const OF_THREADS: ReadonlySet<string> = new Set(["onmessage", "onerror"]);
+
+function closureBreaches(module: Module): string[] {
+  if (!SHORT_LIVED.test(module.path)) return [];
+  return pretenuredClosures(module.code).filter((property) => !OF_THREADS.has(property))
+    .map((property) =>
+      `${module.path} assigns a function to ${property} as it is written: V8 keeps it until a full ` +
+      "collection, with all that it refers to; give it a name by a const first"
+    );
 }
 
 const STARTUP: readonly [RegExp, string][] = [

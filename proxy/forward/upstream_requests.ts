@@ -186,10 +186,11 @@ export class UpstreamRequests {
       this.#context,
     );
     if (endpoint.protocol === "https") {
-      connection.onRefused = () => {
+      const refused = () => {
         endpoint.refusesSharing = true;
         endpoint.sharing = false;
       };
+      connection.onRefused = refused;
     }
     const timer = new Timeout(timeout, () => {
       const why = `no SETTINGS from ${where} in ${timeout} ms`;

@@ -103,16 +103,19 @@ export class Http1ClientConnection implements UpstreamExchange, Deadlined {
       maxTrailerBytes: limits.responseHeadBytes,
       maxTrailerFields: limits.responseFields,
     }, buffers.idle);
-    this.#body.onHeadMoved = (bytes) => this.response.fields.bytes = bytes;
-    this.#body.onWait = (waiting) => {
+    const headMoved = (bytes: Uint8Array<ArrayBuffer>) => this.response.fields.bytes = bytes;
+    const waits = (waiting: boolean) => {
       if (this.#tunnel) return;
       // Later than the one before, and so nothing to be stirred for.
       this.#deadline = waiting ? deadlines.in(this.#timeouts.responseBodyTimeout) : NO_DEADLINE;
     };
-    this.#input.onWatched = () => {
+    const watched = () => {
       // Bytes without a request would be read as the response to the next one (RFC 9112 §9.2).
       if (this.#idle) this.close();
     };
+    this.#body.onHeadMoved = headMoved;
+    this.#body.onWait = waits;
+    this.#input.onWatched = watched;
     deadlines.add(this);
   }
 

@@ -102,7 +102,8 @@ export class Http1Exchange implements Exchange, ExchangeWaiter, ByteSink {
     );
     this.#reader = new RequestReader(input, this.request, this.#connection, limits);
     this.body = new RequestBody(input, buffers.bulk, limits, deadlines);
-    this.body.onEnd = () => this.#watchClient();
+    const ended = () => this.#watchClient();
+    this.body.onEnd = ended;
     this.#readAhead = new ReadAhead(input, buffers.head, limits.requestHeadBytes);
   }
 

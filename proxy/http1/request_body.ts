@@ -29,11 +29,12 @@ export class RequestBody extends InputBody {
     this.#deadlines = deadlines;
     this.#timeout = limits.bodyTimeout;
     this.#pace = new MinRate(limits.bodyRate, limits.bodyTimeout);
-    this.onWait = (waiting) => {
+    const waits = (waiting: boolean) => {
       if (!waiting) this.awaitsContinue = false;
       // It is the backend that lets a client wait for 100, and the backend's deadline that runs.
       this.#deadline = waiting && !this.awaitsContinue ? deadlines.in(this.#timeout) : NO_DEADLINE;
     };
+    this.onWait = waits;
   }
 
   override begin(length: number, untilClose: boolean): void {

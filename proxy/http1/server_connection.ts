@@ -73,7 +73,8 @@ export class Http1ServerConnection implements ExchangeOwner, Deadlined {
     this.client = client;
     this.context = context;
     this.input = new Input(transport, buffers.head, buffers.idle);
-    this.input.onWatched = () => this.#clientMoved();
+    const moved = () => this.#clientMoved();
+    this.input.onWatched = moved;
   }
 
   get isServing(): boolean {

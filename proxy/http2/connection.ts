@@ -104,8 +104,10 @@ export class Connection<S extends Stream> implements ConnectionCore, StreamConne
       },
     );
     this.#out = new FrameOutput(this.#output, buffers);
-    this.#out.onRoom = () => this.#roomCame();
-    this.#out.onFlush = () => this.#budget.acksWritten();
+    const roomCame = () => this.#roomCame();
+    const flushed = () => this.#budget.acksWritten();
+    this.#out.onRoom = roomCame;
+    this.#out.onFlush = flushed;
     this.#writer = new FrameWriter(this.#out);
     this.#keepAlive = new KeepAlive(deadlines, limits.http2PingTimeout, () => this.#writer.ping());
     const parts: ConnectionParts<S> = {

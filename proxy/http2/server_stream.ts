@@ -92,11 +92,12 @@ export class ServerStream extends Stream implements Exchange {
     this.#owner = owner;
     this.client = owner.client;
     this.request = new RequestHead(this.#block.fields);
-    this.body.onWait = (waiting) => {
+    const waits = (waiting: boolean) => {
       if (!waiting) this.#awaitsContinue = false;
       // It is the backend that lets a client wait for 100, and the backend's deadline that runs.
       else if (this.#awaitsContinue) this.body.pause();
     };
+    this.body.onWait = waits;
   }
 
   /** The handler is done with it, and told. */

@@ -30,7 +30,8 @@ export class Pool<C extends PooledConnection> {
 
   /** Makes a new connection one of this pool's, so that it leaves by itself when it closes. */
   adopt(connection: C): void {
-    connection.onIdleClose = () => this.#forget(connection);
+    const closed = () => this.#forget(connection);
+    connection.onIdleClose = closed;
   }
 
   /** An idle connection, no longer in the pool, or null. `now` in ms, monotonic. */

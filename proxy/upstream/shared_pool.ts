@@ -126,10 +126,11 @@ export class SharedPool<U> {
     if (connection.isLeaving) return;
     this.#preparesFrom = 0;
     this.#connections.push(connection);
-    connection.onChange = () => {
+    const changed = () => {
       if (connection.isLeaving) this.#forget(connection);
       else this.#serve(connection);
     };
+    connection.onChange = changed;
     this.#serve(connection);
     if (this.#closed) connection.leave();
   }
