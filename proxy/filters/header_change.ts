@@ -38,13 +38,18 @@ export function requestHeaders(spec: HeaderChange): Filter {
   };
 }
 
+/** Whether responses do not name the proxy either, which would add its `Server` where there is none. */
+export function hidesServer(spec: FilterSpec): boolean {
+  return spec.kind === "response-headers" && (spec.remove?.includes("server") ?? false);
+}
+
 /** Changes what the client gets, of the proxy's own replies too. */
 export function responseHeaders(spec: HeaderChange): Filter {
   const { removed, fields } = changeOf(spec);
-  const hidesServer = spec.remove?.includes("server") ?? false;
+  const isServerHidden = hidesServer(spec);
   return {
     response: (_, head) => {
-      if (hidesServer) head.hidesServer = true;
+      if (isServerHidden) head.hidesServer = true;
       changeResponse(head, removed, fields);
     },
   };

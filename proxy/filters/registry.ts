@@ -13,7 +13,7 @@ import type { Kind, OwnKind } from "./filter_name.ts";
 import { HTTPS_REDIRECT, REQUEST_ORDER, RESPONSE_ORDER } from "./filter_order.ts";
 import { FilterChain, type NamedFilter } from "./filter_chain.ts";
 import { grpcWeb, isGrpcWeb } from "./grpc_web.ts";
-import { requestHeaders, responseHeaders } from "./header_change.ts";
+import { hidesServer, requestHeaders, responseHeaders } from "./header_change.ts";
 import { hsts } from "./hsts.ts";
 import { maxForwards } from "./max_forwards.ts";
 import { nginxForwardedHeaders } from "./nginx_forwarded_headers.ts";
@@ -67,6 +67,8 @@ export class RouteFilters {
   readonly time: number | null;
   /** Of what may reply to a request that is redirected to HTTPS; null where nothing does. */
   readonly beforeHttps: FilterChain | null;
+  /** Whether responses have no `Server`, not even that of the proxy. */
+  readonly hidesServer: boolean;
 
   /** @param decoded Whether the routes are compared with decoded paths. */
   constructor(
@@ -79,6 +81,7 @@ export class RouteFilters {
       return { kind: spec.kind, filter: make(makers, spec.kind, spec, services) };
     });
     this.#made = decoded ? [RECEIVED_PATH, ...made] : made;
+    this.hidesServer = specs.some(hidesServer);
     this.time = specs.find((spec) => spec.kind === "deadline")?.time ?? null;
     this.chain = this.#made.length === 0 ? null : chainOf(this.#made);
     const first = made.filter((_, i) => repliesBeforeHttps(specs[i]));

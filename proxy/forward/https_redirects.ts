@@ -40,7 +40,9 @@ export class HttpsRedirects {
     if (!this.#isRedirected(request, route) || cameOverHttps(exchange)) return null;
     // HTTP/1.0 needs no Host, and there is no URL without one.
     if (request.host === "") return new ProxyError("bad_request", "no host for HTTPS");
-    return redirectTo(httpsLocation(request, httpsPort() ?? HTTPS_PORT, policy));
+    const head = redirectTo(httpsLocation(request, httpsPort() ?? HTTPS_PORT, policy));
+    head.hidesServer = route !== null && route.filters.hidesServer;
+    return head;
   }
 
   /** As the route says, if it does; else as the host's settings do, if there is a certificate. */

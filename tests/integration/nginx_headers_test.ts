@@ -126,6 +126,41 @@ Deno.test("clients of the profile nginx get HSTS over TLS, and never the backend
   }
 });
 
+Deno.test("redirects to HTTPS, and to and from www, name no server in the profile nginx", async () => {
+  const ingresses = {
+    forced: {
+      annotations: { "force-ssl-redirect": "true" },
+      host: "a.test",
+      paths: [["/", "Prefix"]],
+    },
+    bare: {
+      annotations: { "from-to-www-redirect": "true" },
+      host: "b.test",
+      paths: [["/", "Prefix"]],
+    },
+    www: {
+      annotations: { "from-to-www-redirect": "true" },
+      host: "www.c.test",
+      paths: [["/", "Prefix"]],
+    },
+  } as const;
+  using proxy = new TestProxy([]);
+  for (const profile of ["nginx", "pingress"] as const) {
+    proxy.server.apply(annotatedSnapshot(ingresses, [], profile));
+    using client = await Peer.connect(proxy.port);
+    await using http2 = await H2Peer.connect(proxy.port);
+    const expected = profile === "nginx" ? [] : ["pingress"];
+    for (const host of ["a.test", "www.b.test", "c.test"]) {
+      const { head } = await client.ask(`GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+      assert.match(head, /^HTTP\/1\.1 308 /, host);
+      assert.deepEqual(valuesOf(head, "server"), expected, host);
+      const answer = await http2.ask("/", [], host);
+      assert.equal(answer.status, 308, host);
+      assert.equal(answer.field("server"), expected.join(), host);
+    }
+  }
+});
+
 Deno.test("10,000 Ingresses of the profile nginx share one set of filters and one policy", () => {
   const ingresses = Object.fromEntries(
     Array.from({ length: 10_000 }, (_, i) => [`i${i}`, { ...INGRESSES.open, host: `h${i}.test` }]),

@@ -33,7 +33,7 @@ import {
 } from "../annotations/nginx/external.ts";
 import { regexLocation } from "../annotations/nginx/location.ts";
 import { NginxAnnotations } from "../annotations/nginx/nginx_annotations.ts";
-import { globalFilters } from "../annotations/nginx/defaults.ts";
+import { redirectFilters } from "../annotations/nginx/defaults.ts";
 import { readAllRefusals } from "../annotations/nginx/global_refusals.ts";
 import { isCanary, readProtocolWish } from "../annotations/nginx/refusals.ts";
 import { readRegexWish, readRewriteWish } from "../annotations/nginx/rewrite.ts";
@@ -157,7 +157,11 @@ function readSpec(
     rules: read,
     hosts,
     otherNames: names,
-    wwwSettings: wwwSettings(names, globalFilters(globals), pool),
+    wwwSettings: wwwSettings(
+      names,
+      profile === "nginx" ? redirectFilters(globals) : [],
+      pool,
+    ),
     takesAnyHost: read.some(({ host }) => host === ANY_HOST) ||
       (isEmpty(writtenRules) && defaultBackend !== null),
     sharesWith: readSharesWith(annotations, report),

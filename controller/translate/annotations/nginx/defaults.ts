@@ -24,11 +24,13 @@ const DEFAULTS = {
   bodyLimit: 1024 * 1024,
 } as const satisfies PolicySpec;
 
+/** server-tokens: "false" */
+const SERVER_TOKENS: FilterSpec = { kind: "response-headers", remove: ["server"] };
+
 /** Headers of requests and responses: the same for all Ingresses, behind all other filters. */
 const FILTERS: readonly FilterSpec[] = [
   { kind: "nginx-forwarded-headers" },
-  // server-tokens
-  { kind: "response-headers", remove: ["server"] },
+  SERVER_TOKENS,
   { kind: "hsts", maxAge: 31_536_000, includeSubDomains: true },
 ];
 
@@ -39,8 +41,14 @@ export function withDefaultFilters(
   return [...globalFilters(globals), ...filters, ...FILTERS];
 }
 
-/** Of all routes of the profile, also of those that are redirects. */
-export function globalFilters(
+/** Of routes of the profile that only redirect to another host, which have no HSTS there either. */
+export function redirectFilters(
+  globals: Pick<GlobalSettings, "blockedClients">,
+): readonly FilterSpec[] {
+  return [...globalFilters(globals), SERVER_TOKENS];
+}
+
+function globalFilters(
   { blockedClients }: Pick<GlobalSettings, "blockedClients">,
 ): readonly FilterSpec[] {
   return blockedClients === null ? [] : [{ kind: "blocked-clients" }];
