@@ -140,7 +140,10 @@ function profileOfNginx(): string[] {
     "  has sent as `X-Forwarded-For`. What clients send under these names is dropped, as",
     "  [without the profile](features.md).",
     "",
-    "Otherwise annotations have the same effect with and without the profile. In contrast to ingress-nginx:",
+    "Otherwise annotations have the same effect with and without the profile. Without it, a host with a " +
+    "protected path responds with 400 to requests that would lead to another route if their path " +
+    "were decoded, such as `//admin` beside an open `/` " +
+    "([path-based access control](security.md#path-based-access-control)). In contrast to ingress-nginx:",
     "",
     "- Responses to requests that no path matches (404), that are refused (400), and of paths that are closed",
     "  (503), have neither header of the profile.",

@@ -158,7 +158,8 @@ export class ActiveRoutes {
   /** @param route null for the default action. */
   #bind(action: Action, route: Route | null): Binding<CompiledRoute> {
     const counters = this.#metrics.countersOf(route?.id ?? null);
-    return { target: this.#target(action, route), counters };
+    const isGuarded = route !== null && this.#compiler.isGuarded(route);
+    return { target: this.#target(action, route), counters, isGuarded };
   }
 
   /**

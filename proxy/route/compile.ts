@@ -19,6 +19,7 @@ import {
   RouteFilters,
 } from "../filters/registry.ts";
 import type { Limits } from "../http/limits.ts";
+import { isGuarded } from "../router/guarded_route.ts";
 import { compilePolicy, type RoutePolicy, withTime } from "./policy.ts";
 import type { CompiledAction, CompiledRoute, HttpUpstream } from "./route.ts";
 import { WeightedChoice } from "./weighted_choice.ts";
@@ -97,6 +98,11 @@ export class RouteCompiler {
     let route = this.#splits.get(key);
     if (route === undefined) this.#splits.set(key, route = this.#split(action, settings));
     return route;
+  }
+
+  /** Whether it protects its path; see `guarded_route.ts`. */
+  isGuarded(route: Route): boolean {
+    return isGuarded(route, (id) => this.#filterSets.get(id)?.filters ?? []);
   }
 
   /** A reply that nothing of the route takes part in, for one that cannot be compiled. */

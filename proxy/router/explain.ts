@@ -28,8 +28,8 @@ import { BAD_PATH, compileTable } from "./table.ts";
 
 /** See `PATH_MATCH`. */
 const UNDECIDED =
-  "routes of the host are compared with the decoded path, which leads above the root " +
-  "or to another route than the path as it is";
+  "a route of the host is protected, or compared with the decoded path, which leads above the " +
+  "root or to another route than the path as it is";
 
 export interface Explanation {
   readonly host: string;

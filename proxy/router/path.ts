@@ -12,7 +12,8 @@
  * whatever the path and the routes hold. Only StringPrefix and Regex paths are compared one by one.
  *
  * Routes that are compared with decoded paths have a tree of their own within. Where others stand beside
- * them, a request must lead to the same route in both: what one form protects, the other cannot open.
+ * them, or one that is compared with paths as they are protects its path, a request must lead to the same
+ * route in both: what one form protects, the other cannot open.
  */
 import { decodedPath, decodedRoutePath } from "../../shared/path/decoded_path.ts";
 import { literalStart } from "../../shared/path/literal_start.ts";
@@ -50,6 +51,9 @@ export const REFUSED = -2;
 /** Higher than all numbers. */
 const NO_LIMIT = 0x7fffffff;
 
+/** A match, and whether its route protects what it takes; see `guarded_route.ts`. */
+export type TreeMatch = RouteMatch & { readonly isGuarded?: boolean };
+
 export class PathTree {
   /** Places of Exact paths. */
   readonly #exact = new Map<string, number>();
@@ -64,8 +68,8 @@ export class PathTree {
   #isMixed = false;
 
   /** Numbers are places in this list. */
-  constructor(matches: readonly RouteMatch[], compile: PatternCompiler = compilePattern) {
-    if (matches.some(({ path }) => path.decoded)) {
+  constructor(matches: readonly TreeMatch[], compile: PatternCompiler = compilePattern) {
+    if (matches.some(({ path }) => path.decoded) || needsBothForms(matches)) {
       this.#decoded = new PathTree(matches.map(inDecodedForm), compile);
       // So that `find` looks further.
       this.#compared = [];
@@ -192,7 +196,7 @@ export class PathTrees {
   }
 
   /** The number of the tree for a host with these matches in this order; to be given back. */
-  take(matches: readonly RouteMatch[]): number {
+  take(matches: readonly TreeMatch[]): number {
     const number = this.#keys.take(keyOf(matches));
     this.#trees[number] ??= new PathTree(matches, this.#compile);
     return number;
@@ -209,8 +213,17 @@ export class PathTrees {
   }
 }
 
+/** Whether there is a protected path, and a way past it. */
+function needsBothForms(matches: readonly TreeMatch[]): boolean {
+  if (!matches.some(({ isGuarded }) => isGuarded)) return false;
+  const [{ path }] = matches;
+  return matches.length > 1 || path.type !== "Prefix" || path.value !== "/";
+}
+
 /** To be compared with decoded paths. */
-function inDecodedForm({ path: { type, value }, ...conditions }: RouteMatch): RouteMatch {
+function inDecodedForm(
+  { path: { type, value }, isGuarded: _, ...conditions }: TreeMatch,
+): RouteMatch {
   return {
     path: { type, value: type === "Regex" ? value : decodedRoutePath(value) },
     ...conditions,
@@ -218,11 +231,11 @@ function inDecodedForm({ path: { type, value }, ...conditions }: RouteMatch): Ro
 }
 
 /** Canonical paths have no blanks; patterns and conditions may. */
-function keyOf(matches: readonly RouteMatch[]): string {
+function keyOf(matches: readonly TreeMatch[]): string {
   let key = "";
   for (const match of matches) {
     const { type, value, decoded = false } = match.path;
-    const isPlain = type !== "Regex" && !decoded && isUnconditional(match);
+    const isPlain = type !== "Regex" && !decoded && !match.isGuarded && isUnconditional(match);
     key += isPlain ? `${type} ${value} ` : `${JSON.stringify(match)} `;
   }
   return key;

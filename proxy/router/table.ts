@@ -18,6 +18,7 @@ import type {
 import { Aliases } from "./aliases.ts";
 import { Bindings, type NumberedBinding } from "./bindings.ts";
 import { ANY, NO_HOST } from "./host.ts";
+import { isGuarded } from "./guarded_route.ts";
 import { HttpsRedirects } from "./https_redirects.ts";
 import { Interned } from "./interned.ts";
 import {
@@ -28,7 +29,7 @@ import {
   type ListenerHosts,
   ListenerIndex,
 } from "./listener_hosts.ts";
-import { PathTrees, REFUSED } from "./path.ts";
+import { PathTrees, REFUSED, type TreeMatch } from "./path.ts";
 import { compilePattern, type PatternCompiler } from "../http/pattern.ts";
 import { type MatchedRequest, PLAIN_REQUEST } from "./request_view.ts";
 
@@ -44,6 +45,8 @@ export interface Binding<T> {
   readonly target: T;
   /** The number of the counters that count them, 32 bits. */
   readonly counters: number;
+  /** As `isGuarded` has it; missing is false. */
+  readonly isGuarded?: boolean;
 }
 
 /** Of the default action. */
@@ -104,7 +107,9 @@ export class RouteTable<T> {
    */
   replaceHost(host: string, routes: readonly Route[], bind: (route: Route) => Binding<T>): void {
     const bindings = routes.map(bind);
-    const matches = routes.map(({ match }) => match);
+    const matches = routes.map(({ match }, i) =>
+      bindings[i].isGuarded === true ? { ...match, isGuarded: true } : match
+    );
     const entries: HostEntry[] = [];
     const add = (listener: string | null, start: number) => {
       entries.push({ listener, start, tree: this.#bindings.tree(start) });
@@ -236,7 +241,7 @@ export class RouteTable<T> {
   }
 
   /** Where the list begins. */
-  #put(matches: readonly RouteMatch[], bindings: readonly Binding<T>[]): number {
+  #put(matches: readonly TreeMatch[], bindings: readonly Binding<T>[]): number {
     const numbered: NumberedBinding[] = bindings.map(({ target, counters }) => {
       return { target: this.#targets.take(target), counters };
     });
@@ -284,13 +289,17 @@ function byListener(routes: readonly Route[]): ListenerRoutes[] {
  * take a request the first wins.
  */
 export function compileTable<T>(
-  { routes, listeners, hostSettings, defaultAction }: Snapshot,
+  { routes, listeners, hostSettings, defaultAction, filterSets }: Snapshot,
   bind: (action: Action, route: Route | null) => T,
   compile?: PatternCompiler,
 ): RouteTable<T> {
   const table = new RouteTable<T>(compile);
+  const filters = new Map(filterSets?.map(({ id, filters }) => [id, filters]));
   const bound = (action: Action, route: Route | null) => {
-    return { target: bind(action, route), counters: 0 };
+    return {
+      ...{ target: bind(action, route), counters: 0 },
+      isGuarded: route !== null && isGuarded(route, (id) => filters.get(id) ?? []),
+    };
   };
   table.replaceListeners(listeners ?? []);
   table.updateHostSettings(hostSettings ?? [], []);

@@ -1,7 +1,8 @@
 /**
  * The truth table of access: each combination of lists of networks, basic and external authentication,
- * with `satisfy`, and right, wrong and missing logins. In: Ingresses of the profile nginx, and a protected path in every
- * spelling that nginx takes for it, over HTTP/1.1 and HTTP/2. Out: never a 200 that should not be one.
+ * with `satisfy`, and right, wrong and missing logins. In: Ingresses with and without the profile nginx, and a
+ * protected path in every spelling that nginx takes for it, over HTTP/1.1 and HTTP/2. Out: never a 200 that
+ * should not be one.
  */
 import assert from "node:assert/strict";
 import { annotatedSnapshot } from "../support/annotated_ingresses.ts";
@@ -44,10 +45,28 @@ Deno.test("external authentication beside other checks admits as satisfy says", 
   await compare(accessCases(EXTERNAL), ["/p", "/x%2f..%2fp"], ["/q"]);
 });
 
+/** Of `PROTECTED`, those that are `/p` as the API compares paths; the others might be, for a backend. */
+const CANONICAL: ReadonlySet<string> = new Set([
+  ...["/p", "/./p", "/%70", "/p/b", "/x/../p?q=/open"],
+]);
+
+Deno.test("without the profile, other spellings of a protected path get 400", async () => {
+  const canonical = PROTECTED.filter((path) => CANONICAL.has(path));
+  const others = PROTECTED.filter((path) => !CANONICAL.has(path));
+  await compare(accessCases(), canonical, OPEN, { others, profile: "pingress" });
+});
+
+interface Spellings {
+  /** Refused with 400, whoever sends them. */
+  readonly others: readonly string[];
+  readonly profile: "pingress" | "nginx";
+}
+
 async function compare(
   cases: readonly AccessCase[],
   closed: readonly string[],
   open: readonly string[],
+  { others, profile }: Spellings = { others: [], profile: "nginx" },
 ): Promise<void> {
   const forwarded: string[] = [];
   await using auth = new Backend(async (peer) => {
@@ -72,14 +91,19 @@ async function compare(
       [`open${i}`, { host, annotations: {}, paths: [["/", "Prefix"]] as const }],
     ];
   }));
-  proxy.server.apply(annotatedSnapshot(ingresses, [backend.port], "nginx", [USERS], {
+  proxy.server.apply(annotatedSnapshot(ingresses, [backend.port], profile, [USERS], {
     auth: auth.port,
   }));
   using client = await Peer.connect(proxy.port);
   await using other = await H2Peer.connect(proxy.port);
   for (const [i, { annotations, expected }] of cases.entries()) {
     for (const [name, value] of Object.entries(LOGINS)) {
-      for (const [paths, status] of [[closed, expected(name)], [open, 200]] as const) {
+      const checks = Object.keys(annotations).filter((name) => name !== "satisfy");
+      const table = [
+        ...[[closed, expected(name)], [open, 200]] as const,
+        [others, checks.length === 0 ? 200 : 400] as const,
+      ];
+      for (const [paths, status] of table) {
         for (const path of paths) {
           const words = `${path} ${name} ${JSON.stringify(annotations)}`;
           const before = forwarded.length;
