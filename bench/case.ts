@@ -18,6 +18,7 @@ import { H2_IDLE_STREAMS } from "./cases/h2_idle_streams.ts";
 import { H2_TLS_SMALL } from "./cases/h2_tls_small.ts";
 import { H2C_SMALL } from "./cases/h2c_small.ts";
 import { RELOAD_10K } from "./cases/reload_10k.ts";
+import { IDLE_10K_H2C } from "./cases/idle_10k_h2c.ts";
 import { IDLE_10K_PLAIN } from "./cases/idle_10k_plain.ts";
 import { IDLE_10K_TLS } from "./cases/idle_10k_tls.ts";
 import { ROUTES_1 } from "./cases/routes_1.ts";
@@ -25,6 +26,7 @@ import { ROUTES_100K } from "./cases/routes_100k.ts";
 import { ROUTES_100K_ALONE } from "./cases/routes_100k_alone.ts";
 import { ROUTES_10K } from "./cases/routes_10k.ts";
 import { NEW_CONNECTIONS } from "./cases/new_connections.ts";
+import { NEW_CONNECTIONS_HALF_RATE } from "./cases/new_connections_half_rate.ts";
 import { SSE_1K } from "./cases/sse_1k.ts";
 import { SSE_1K_BURST } from "./cases/sse_1k_burst.ts";
 import { TLS_1MIB_DOWN } from "./cases/tls_1mib_down.ts";
@@ -46,6 +48,7 @@ export const CASES: readonly Case[] = [
   H1_HALF_RATE,
   H1_TLS_HALF_RATE,
   NEW_CONNECTIONS,
+  NEW_CONNECTIONS_HALF_RATE,
   SLOW_CLIENTS,
   TLS_HANDSHAKES_FULL,
   TLS_HANDSHAKES_RESUMED,
@@ -54,6 +57,7 @@ export const CASES: readonly Case[] = [
   WEBSOCKET_1K,
   IDLE_10K_PLAIN,
   IDLE_10K_TLS,
+  IDLE_10K_H2C,
   ROUTES_1,
   ROUTES_10K,
   ROUTES_100K,

@@ -5,6 +5,7 @@
  * `idle` asks for nothing once it is connected.
  */
 import { versionOf } from "./child.ts";
+import { AB } from "./loads/ab.ts";
 import { EVENTS } from "./loads/events.ts";
 import { H2LOAD } from "./loads/h2load.ts";
 import { WEBSOCKET } from "./loads/websocket.ts";
@@ -13,6 +14,7 @@ import type { Case, Load, Unit } from "./model.ts";
 
 const LOADS: Readonly<Partial<Record<Unit, Load>>> = {
   request: WRK,
+  connection: AB,
   message: WEBSOCKET,
   event: EVENTS,
 };

@@ -38,10 +38,16 @@ export interface JudgedMark {
 
 export const MARKS: readonly Mark[] = [
   ...costs("h1-small", { nginx: [1.25, 1.1], pingora: [0.65], envoy: [0.45], traefik: [0.4] }),
-  ...costs("h1-tls-small", { nginx: [1.35, 1.15], pingora: [0.8], envoy: [0.55] }),
-  ...costs("h2-tls-small", { nginx: [1.3, 1.0], pingora: [0.95], envoy: [0.75] }),
+  ...costs("h1-tls-small", { nginx: [1.25, 1.15], pingora: [0.8], envoy: [0.55] }),
+  ...costs("h2-tls-small", { nginx: [1, 0.9], pingora: [0.95], envoy: [0.75] }),
   ...costs("h1-1mib-down", { nginx: [0.8, 0.6] }),
   ...costs("h1-1mib-up", { nginx: [0.8, 0.6] }),
+  ...costs("h2-1mib-down", { nginx: [1.2] }),
+  ...costs("h2-1mib-up", { nginx: [1.2] }),
+  ...costs("new-connections", { nginx: [1.8, 1.4] }),
+  ...costs("tls-handshakes-full", { nginx: [1.35, 1.2] }),
+  ...costs("sse-1k", { nginx: [2, 1.6] }),
+  ...costs("websocket-1k", { nginx: [1.5] }),
   overBaseline("routes-100k", "CPU × routes-1", 1.1, 1.03),
   {
     case: "reload-10k",
@@ -55,8 +61,11 @@ export const MARKS: readonly Mark[] = [
     ...{ must: 3, aim: 1.5, unit: "ratio" },
     figure: ofOurs(({ rounds, baseline }) => ratios(rounds, baseline ?? [], tail)),
   },
-  held("idle-10k-plain", 12, 8),
-  held("idle-10k-tls", 45, 34),
+  held("idle-10k-plain", "connection", 12, 8),
+  held("idle-10k-tls", "connection", 45, 34),
+  held("idle-10k-h2c", "connection", 12, null),
+  held("sse-1k", "connection", 40, null),
+  held("h2-idle-streams", "stream", 40, null),
   overBaseline("workers-2", "CPU × one worker", 1.1, 1.03),
   overBaseline("access-log", "CPU × without log", 1.1, 1.05),
   overBaseline("traces", "CPU × without traces", 1.03, null),
@@ -66,10 +75,15 @@ export const MARKS: readonly Mark[] = [
     ...{ must: 2, aim: 1, unit: "ratio" },
     figure: (results) => overPeer(results, "haproxy", tail),
   },
-  ...["websocket-1k", "sse-1k"].map((name): Mark => ({
+  ...Object.entries({
+    "websocket-1k": 1.5,
+    "sse-1k": 1.5,
+    "h1-half-rate": 1.8,
+    "new-connections-half-rate": 2,
+  }).map(([name, must]): Mark => ({
     case: name,
     about: "p99 × nginx",
-    ...{ must: 1.5, aim: null, unit: "ratio" },
+    ...{ must, aim: null, unit: "ratio" },
     figure: (results) => overPeer(results, "nginx", ({ p99 }) => p99),
   })),
 ];
@@ -102,11 +116,16 @@ function overBaseline(name: string, about: string, must: number, aim: number | n
   return { case: name, about, must, aim, unit: "ratio", figure };
 }
 
-function held(name: string, must: number, aim: number): Mark {
+function held(
+  name: string,
+  what: "connection" | "stream",
+  must: number,
+  aim: number | null,
+): Mark {
   const figure = ofOurs(({ rounds }) =>
     rounds.flatMap(({ heldBytes }) => heldBytes === null ? [] : [heldBytes / 1024])
   );
-  return { case: name, about: "memory of a connection", must, aim, unit: "KiB", figure };
+  return { case: name, about: `memory of a ${what}`, must, aim, unit: "KiB", figure };
 }
 
 function ofOurs(

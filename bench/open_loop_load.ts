@@ -5,7 +5,7 @@
  *
  * The n-th request's time comes n intervals after the start, whatever the answers do: a client in
  * the world does not wait because another one's answer is late. It is sent on the connection that
- * has been free for longest; while none is, it waits in line. Its latency counts from its time, not
+ * has been free for longest, or on a new one each; while none is free, it waits in line. Its latency counts from its time, not
  * from when it was sent (else the slow moments of a proxy hold back the very requests that would
  * have seen them: "coordinated omission", which wrk, ab and h2load have).
  *
@@ -41,7 +41,10 @@ export interface OpenLoopPlan {
   readonly port: number;
   /** The file of the certificate's authority, and the name in the certificate; null without TLS. */
   readonly tls: { readonly authority: string; readonly name: string } | null;
+  /** At the same time. */
   readonly connections: number;
+  /** Each request has a new connection, which is closed after its response. */
+  readonly isNewEach: boolean;
   readonly seconds: number;
   /** Requests a second in all. */
   readonly rate: number;
@@ -75,10 +78,12 @@ const PATIENCE = 5e6;
 const ANSWER = 16 * 1024;
 
 const plan: OpenLoopPlan = JSON.parse(await Deno.readTextFile(Deno.args[0]));
-const { port, connections, rate } = plan;
+const { port, connections, isNewEach, rate } = plan;
 const secure = plan.tls === null ? null : await secureBy(plan.tls);
 const requests = plan.requests.map(({ host, path }) =>
-  new TextEncoder().encode(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`)
+  new TextEncoder().encode(
+    `GET ${path} HTTP/1.1\r\nHost: ${host}\r\n${isNewEach ? "Connection: close\r\n" : ""}\r\n`,
+  )
 );
 const poll = new Poll();
 
@@ -91,13 +96,19 @@ class Connection {
   #session: Session | null = null;
 
   constructor(readonly key: number) {
-    this.open();
+    if (!isNewEach) this.open();
+  }
+
+  close(): void {
+    if (this.#session !== null) secure?.freeSession(this.#session);
+    if (this.#fd !== -1) closeSocket(this.#fd);
+    this.#session = null;
+    this.#fd = -1;
   }
 
   /** Closes what was open before; throws where the proxy takes no connection. */
   open(): void {
-    if (this.#session !== null) secure?.freeSession(this.#session);
-    if (this.#fd !== -1) closeSocket(this.#fd);
+    this.close();
     this.#fd = connectTo(port);
     this.#session = secure?.client.handshake(this.#fd) ?? null;
     unblock(this.#fd);
@@ -106,6 +117,7 @@ class Connection {
 
   /** Whether all of it was taken; it is far smaller than any buffer of the kernel. */
   send(index: number): boolean {
+    if (isNewEach) this.open();
     this.index = index;
     this.filled = 0;
     const request = requests[index % requests.length];
@@ -179,7 +191,8 @@ function fail(connection: Connection): void {
     connection.open();
     return;
   }
-  connection.open();
+  if (isNewEach) connection.close();
+  else connection.open();
   settle(connection, micros(), true);
 }
 
@@ -190,7 +203,11 @@ function read(connection: Connection): void {
     if (count === 0 || connection.index === -1) return fail(connection);
     connection.filled += count;
     const answer = answerOf(connection.buffer, connection.filled);
-    if (answer === DONE) return settle(connection, micros(), false);
+    if (answer === DONE) {
+      settle(connection, micros(), false);
+      if (isNewEach) connection.close();
+      return;
+    }
     if (answer !== PARTIAL || connection.filled === ANSWER) return fail(connection);
   }
 }

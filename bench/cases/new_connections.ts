@@ -1,5 +1,4 @@
 /** The cost of a client that comes once: connect, one small request, close. */
-import { AB } from "../loads/ab.ts";
 import type { Case } from "../model.ts";
 
 export const NEW_CONNECTIONS: Case = {
@@ -14,5 +13,4 @@ export const NEW_CONNECTIONS: Case = {
   uploadBytes: 0,
   tls: false,
   workers: 1,
-  load: AB,
 };

@@ -157,7 +157,8 @@ async function plainLoad(
   const meter: Meter = { begin: () => {}, rest: () => Promise.resolve(), end: () => {} };
   const requests = [{ host: hostOf("plain"), path: "/small" }];
   const plan = {
-    ...{ port: address.port, tls: null, connections: CONNECTIONS, seconds, rate, requests },
+    ...{ port: address.port, tls: null, connections: CONNECTIONS, isNewEach: false },
+    ...{ seconds, rate, requests },
   };
   const result = await runOpenLoop(plan, join(folder, "plain.plan.json"), {}, meter);
   if (result.errors > 0) throw new Error(`the plain route: ${result.errors} errors`);

@@ -20,7 +20,7 @@ export const IDLE: Load = {
       [
         ...[Deno.execPath(), "run", "--quiet", "--allow-ffi", "--allow-read", PROGRAM],
         ...[urlOf(target, what), target.tls?.authority ?? "", String(what.connections)],
-        String(Math.ceil(REQUESTS / what.connections)),
+        ...[String(Math.ceil(REQUESTS / what.connections)), String(what.http)],
       ],
       environmentFor(target),
       meter,

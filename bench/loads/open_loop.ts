@@ -63,6 +63,7 @@ function planOf(target: Target, what: Case, seconds: number, rate: number): Open
     port: address.port,
     tls: tls === null ? null : { authority: tls.authority, name: TLS_NAME },
     connections: what.connections,
+    isNewEach: what.unit === "connection",
     seconds,
     rate,
     requests: requests.length > 0 ? requests : [{ host, path: what.path }],

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { H1_HALF_RATE } from "../cases/h1_half_rate.ts";
+import { NEW_CONNECTIONS_HALF_RATE } from "../cases/new_connections_half_rate.ts";
 import { OPEN_LOOP } from "./open_loop.ts";
 import type { Case, LoadResult } from "../model.ts";
 
@@ -16,8 +17,12 @@ interface Answer {
 const GOOD = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello\n";
 const BAD = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n";
 
-/** A server that answers the n-th request as `answerTo` says, and its load by two connections. */
-async function loaded(answerTo: (index: number) => Answer): Promise<LoadResult> {
+/** A server that answers the n-th request as `answerTo` says, and its load by two connections at a time. */
+async function loaded(
+  answerTo: (index: number) => Answer,
+  half: Case = H1_HALF_RATE,
+  onConnection: () => void = () => {},
+): Promise<LoadResult> {
   const folder = await Deno.makeTempDir();
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   let count = 0;
@@ -33,10 +38,11 @@ async function loaded(answerTo: (index: number) => Answer): Promise<LoadResult> 
   };
   const accepting = (async () => {
     for await (const connection of listener) {
+      onConnection();
       serve(connection).catch(() => {}).finally(() => connection.close());
     }
   })();
-  const what: Case = { ...H1_HALF_RATE, connections: 2 };
+  const what: Case = { ...half, connections: 2 };
   const meter = { begin: () => {}, end: () => {}, rest: () => Promise.resolve() };
   const address = { hostname: "127.0.0.1", port: listener.addr.port };
   try {
@@ -66,4 +72,14 @@ Deno.test("rejections are errors, not responses", { ignore }, async () => {
   const result = await loaded((index) => ({ text: index >= ALL - 10 ? BAD : GOOD, pause: 0 }));
   assert.equal(result.errors, 10);
   assert.equal(result.count, RATE - 10);
+});
+
+Deno.test("clients that come once have a new connection each", { ignore }, async () => {
+  let connections = 0;
+  const result = await loaded(
+    (index) => ({ text: index === ALL - 1 ? BAD : GOOD, pause: 0 }),
+    NEW_CONNECTIONS_HALF_RATE,
+    () => connections++,
+  );
+  assert.deepEqual([result.count, result.errors, connections], [RATE - 1, 1, ALL]);
 });
