@@ -415,9 +415,9 @@ export class ProxyServer {
     if (this.#grace > 0) connection.drain(this.#grace);
     // One function a connection, and no chain of promises: most are idle, and there may be many.
     connection.serve().then(() => {
+      if (connection.preface === null) return this.#ended(connection);
       this.#connections.delete(connection);
-      if (connection.preface === null) this.#left(client);
-      else this.#speakHttp2(transport, client, context, connection.preface);
+      this.#speakHttp2(transport, client, context, connection.preface);
     });
   }
 
@@ -430,15 +430,15 @@ export class ProxyServer {
   ): void {
     const connection = new Http2ServerConnection(transport, client, context, first);
     this.#connections.add(connection);
-    connection.serve().finally(() => {
-      this.#connections.delete(connection);
-      this.#left(client);
-    }).catch((error) => {
+    connection.serve().then(() => this.#ended(connection), (error) => {
+      this.#ended(connection);
       this.#context.onError(new ProxyError("internal", String(error)), client);
     });
   }
 
-  #left({ address, isExempt }: Client): void {
+  #ended(connection: Http1ServerConnection | Http2ServerConnection): void {
+    const { address, isExempt } = connection.client;
+    this.#connections.delete(connection);
     this.#admission.leave(address, isExempt);
     this.#metrics.connectionClosed();
   }

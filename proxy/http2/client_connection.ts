@@ -211,6 +211,9 @@ export class Http2ClientConnection implements Role<ClientStream>, ClientStreamOw
 
   endedFor(): void {}
 
+  /** Every sweep looks at it: there are few. */
+  heard(): void {}
+
   ended(error: ProxyError | null): void {
     this.#context.deadlines.delete(this);
     const failure = error ?? new ProxyError("upstream_closed", "closed the connection");

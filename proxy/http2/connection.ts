@@ -18,7 +18,7 @@ import type { ConnectionOptions } from "./connection_options.ts";
 import * as errors from "./frame/error_codes.ts";
 import { FIRST_DUE, FrameHandler } from "./frame_handler.ts";
 import { FrameInput } from "./frame/frame_input.ts";
-import { FrameOutput } from "./frame/frame_output.ts";
+import { FrameOutput, NOTHING } from "./frame/frame_output.ts";
 import { FrameWriter } from "./frame/frame_writer.ts";
 import * as frame from "./frame/frame.ts";
 import { KeepAlive } from "./keep_alive.ts";
@@ -104,9 +104,8 @@ export class Connection<S extends Stream> implements ConnectionCore, StreamConne
       },
     );
     this.#out = new FrameOutput(this.#output, buffers);
-    const roomCame = () => this.#roomCame();
     const flushed = () => this.#budget.acksWritten();
-    this.#out.onRoom = roomCame;
+    this.#out.onRoom = this.#roomCame;
     this.#out.onFlush = flushed;
     this.#writer = new FrameWriter(this.#out);
     this.#keepAlive = new KeepAlive(deadlines, limits.http2PingTimeout, () => this.#writer.ping());
@@ -131,6 +130,16 @@ export class Connection<S extends Stream> implements ConnectionCore, StreamConne
 
   get #isClosed(): boolean {
     return this.#phase === CLOSED;
+  }
+
+  /** Until bytes come or are sent, nothing of it can be overdue, as long as it has no streams. */
+  get isAtRest(): boolean {
+    return this.#phase === RUNNING && this.#headDeadline === NO_DEADLINE && !this.isWriting;
+  }
+
+  /** Gives back what can be made anew; nothing is under way. */
+  rest(): void {
+    this.#writer.encoder.rest();
   }
 
   /** Something waits to be written. */
@@ -168,6 +177,7 @@ export class Connection<S extends Stream> implements ConnectionCore, StreamConne
       input.prepare(this.#handler.wanted);
       await input.fill();
       this.#keepAlive.heard();
+      this.#role.heard();
     }
     await input.discard(() => this.#phase === LEAVING);
     this.close(this.failure);
@@ -324,7 +334,7 @@ export class Connection<S extends Stream> implements ConnectionCore, StreamConne
   }
 
   /** The output has room, or the window has grown: those who wait take turns. */
-  #roomCame(): void {
+  readonly #roomCame = (): void => {
     const turns = this.#turns;
     const out = this.#out;
     this.#wakeWaiters();
@@ -333,7 +343,7 @@ export class Connection<S extends Stream> implements ConnectionCore, StreamConne
       const sender = turns.takeData();
       sender.advance(turns.hasData ? 2 : 1);
     }
-  }
+  };
 
   #wakeWaiters(): void {
     if (this.#waiters.length === 0) return;
@@ -487,5 +497,3 @@ export class Connection<S extends Stream> implements ConnectionCore, StreamConne
     this.breakUnsent(error);
   }
 }
-
-const NOTHING = new Uint8Array(0);

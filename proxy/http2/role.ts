@@ -18,6 +18,8 @@ export interface HeadDecoder {
 
 /** What a connection's streams, of type `S`, are for: `server_connection.ts`, `client_connection.ts`. */
 export interface Role<S> {
+  /** Bytes have come, or the end of them. */
+  heard(): void;
   /**
    * A whole head has come: for a known stream, or for a new one of the peer's (null). Must call
    * `decoder.decode` exactly once, and return where that gives false.

@@ -20,8 +20,9 @@ import { Streams } from "./streams.ts";
 
 /** For how long (ms) a client may not have heard that no more streams are taken. */
 const DRAIN_GRACE = 1_000;
-/** Stream objects that are kept for the next requests, and for how long (ms) when none come. */
+/** Stream objects that are kept for the next requests. */
 const KEPT_STREAMS = 32;
+/** For how long (ms) what the next request would need is kept when none comes. */
 const KEPT_TIME = 1_000;
 
 export class Http2ServerConnection
@@ -32,7 +33,7 @@ export class Http2ServerConnection
   readonly context: Http2ServerContext;
   readonly #connection: Connection<ServerStream>;
   readonly #streams = new Streams<ServerStream>(true);
-  readonly #first: Uint8Array | null;
+  #first: Uint8Array | null;
   /** Streams whose head has come in this turn. */
   readonly #fresh: ServerStream[] = [];
   readonly #free: ServerStream[] = [];
@@ -75,9 +76,12 @@ export class Http2ServerConnection
   }
 
   /** Serves the connection to its end. Never rejects. */
-  async serve(): Promise<void> {
+  serve(): Promise<void> {
     this.context.deadlines.add(this);
-    await this.#connection.serve(this.#first);
+    const first = this.#first;
+    // Kept no longer than it is needed.
+    this.#first = null;
+    return this.#connection.serve(first);
   }
 
   /** An exchange is under way; else the connection may be closed without loss. */
@@ -101,6 +105,7 @@ export class Http2ServerConnection
     if (this.#isDraining || connection.isOver) return;
     this.#isDraining = true;
     this.#drainDeadline = this.context.deadlines.in(DRAIN_GRACE);
+    this.context.deadlines.stir(this);
     connection.announceDrain(() => this.#settleDrain());
   }
 
@@ -110,16 +115,24 @@ export class Http2ServerConnection
   }
 
   /** Ends what is overdue. */
-  check(now: number): void {
+  check(now: number): number | void {
     const connection = this.#connection;
     connection.check(now);
     if (connection.isOver) return;
     if (now >= this.#drainDeadline) this.#settleDrain();
     if (this.isBusy) return;
     const idle = now - this.#idleAt;
-    if (idle >= KEPT_TIME) this.#free.length = 0;
+    if (idle < KEPT_TIME) return;
+    this.#free.length = 0;
+    connection.rest();
     const { clientIdleTimeout } = this.context.limits;
-    if (clientIdleTimeout !== 0 && idle >= clientIdleTimeout) connection.end(null);
+    const end = clientIdleTimeout === 0 ? NO_DEADLINE : this.#idleAt + clientIdleTimeout;
+    if (now >= end) connection.end(null);
+    else if (connection.isAtRest && !this.#isDraining) return end;
+  }
+
+  heard(): void {
+    this.context.deadlines.stir(this);
   }
 
   /** From now on streams above the last one are nobody's. */

@@ -13,6 +13,9 @@ interface Operations {
   /** The count, 0 at FIN. */
   read(id: number, view: Uint8Array): Promise<number>;
   write(id: number, view: Uint8Array): Promise<number>;
+  /** Sends FIN. */
+  shutdown(id: number): Promise<void>;
+  close(id: number): void;
   /** The property of a connection with its id. */
   readonly internalRidSymbol: symbol;
 }
@@ -49,33 +52,43 @@ export function findOperations(): Operations | null {
   const { internal } = Deno as unknown as { readonly internal?: symbol };
   if (internal === undefined) return null;
   const inside = Deno as unknown as Record<symbol, { readonly core?: Partial<Operations> }>;
-  const { read, write, internalRidSymbol } = inside[internal]?.core ?? {};
+  const { read, write, shutdown, close, internalRidSymbol } = inside[internal]?.core ?? {};
   if (typeof read !== "function" || typeof write !== "function") return null;
-  return typeof internalRidSymbol === "symbol" ? { read, write, internalRidSymbol } : null;
+  if (typeof shutdown !== "function" || typeof close !== "function") return null;
+  return typeof internalRidSymbol === "symbol"
+    ? { read, write, shutdown, close, internalRidSymbol }
+    : null;
 }
 
-/** A connection that is read and written by Deno's operations. */
+/** Makes the same connection anew, without what is known of its ends. */
+type MakeConnection = new (id: number, remote: null, local: null) => Deno.TcpConn;
+
+/**
+ * A connection that is read and written by Deno's operations. The `Deno.TcpConn` itself is not kept: with
+ * both of its addresses, which are objects of the slow kind, it takes 800 bytes.
+ */
 export class TcpTransport implements Transport {
-  readonly connection: Deno.TcpConn;
-  readonly #id: number;
+  readonly #make: MakeConnection;
+  /** Of Deno's resource. */
+  readonly id: number;
   readonly #operations: Operations;
   /** The system delays small writes, of which the first one would wait for nothing. */
   #delays = true;
   #hasWritten = false;
 
   constructor(connection: Deno.TcpConn, id: number, operations: Operations) {
-    this.connection = connection;
-    this.#id = id;
+    this.#make = connection.constructor as MakeConnection;
+    this.id = id;
     this.#operations = operations;
   }
 
   read(view: Uint8Array): Promise<number> {
-    return this.#operations.read(this.#id, view);
+    return this.#operations.read(this.id, view);
   }
 
   write(view: Uint8Array): Promise<number> {
     if (this.#delays) this.#beforeWrite(view.length);
-    return this.#operations.write(this.#id, view);
+    return this.#operations.write(this.id, view);
   }
 
   /**
@@ -88,17 +101,17 @@ export class TcpTransport implements Transport {
     if (isAlone) return;
     this.#delays = false;
     try {
-      this.connection.setNoDelay(true);
+      new this.#make(this.id, null, null).setNoDelay(true);
     } catch {
       // Closed, or gone: the write that follows says so.
     }
   }
 
   closeWrite(): Promise<void> {
-    return this.connection.closeWrite();
+    return this.#operations.shutdown(this.id);
   }
 
   close(): void {
-    this.connection.close();
+    this.#operations.close(this.id);
   }
 }

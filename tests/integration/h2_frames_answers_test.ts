@@ -425,12 +425,33 @@ Deno.test("a drain closes an idle connection at once", async () => {
   await draining;
 });
 
+/** From then on (ms) sweeps do not look at a connection each time. */
+const RESTING = 1_000;
+
 Deno.test("a connection that is idle for too long ends with GOAWAY, NO_ERROR", async () => {
   await using scene = new Scene(says(""), { clientIdleTimeout: 200 });
   const peer = await scene.connect();
   assert.equal((await peer.ask("/ok")).body, "ok");
   await peer.ended();
   assert.equal(codeName(peer.goAway?.code), "NO_ERROR");
+});
+
+Deno.test("a connection that has rested for a while ends with GOAWAY, NO_ERROR", async () => {
+  await using scene = new Scene(says(""), { clientIdleTimeout: RESTING + 400 });
+  const peer = await scene.connect();
+  assert.equal((await peer.ask("/ok")).body, "ok");
+  await peer.ended();
+  assert.equal(codeName(peer.goAway?.code), "NO_ERROR");
+});
+
+Deno.test("half a frame after a rest has its time, and no more", async () => {
+  await using scene = new Scene(says(""), { requestHeadTimeout: 300 });
+  const peer = await scene.connect();
+  assert.equal((await peer.ask("/ok")).body, "ok");
+  await new Promise((resume) => setTimeout(resume, RESTING + 400));
+  await peer.send(ping().subarray(0, 5));
+  await peer.ended();
+  assert.equal(codeName(peer.goAway?.code), "PROTOCOL_ERROR");
 });
 
 Deno.test("PINGs do not keep an idle connection open", async () => {

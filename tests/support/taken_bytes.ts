@@ -4,7 +4,7 @@
  * reads without a sleep in between.
  */
 
-import { TcpTransport } from "../../proxy/io/tcp_transport.ts";
+import { findOperations, TcpTransport } from "../../proxy/io/tcp_transport.ts";
 
 /** A peer that reads nothing more (it is busy with what it has) is not waited for any longer, ms. */
 const PATIENCE = 100;
@@ -17,6 +17,8 @@ interface Waiter {
 /** Counters by the sender's port and the reader's port. */
 const counters = new Map<string, TakenBytes>();
 const readers = new WeakMap<Deno.Conn, TakenBytes>();
+/** Keys of counters by the ids of connections, which Deno gives out once. */
+const ENDS = new Map<number, string>();
 let observed = false;
 
 export class TakenBytes {
@@ -72,11 +74,34 @@ function observeReads(connection: Deno.TcpConn): void {
     if (count !== null) counterOf(this)?.add(count);
     return count;
   };
-  // The proxy's own connections go past that.
-  const { read: readDirectly } = TcpTransport.prototype;
+}
+
+observeTransports();
+
+/** The proxy's own connections go past that, and know nothing of their ends: those are told by id. */
+function observeTransports(): void {
+  const operations = findOperations();
+  if (operations === null) return;
+  const known = (connection: Deno.TcpConn): Deno.TcpConn => {
+    const id = (connection as unknown as Record<symbol, number>)[operations.internalRidSymbol];
+    ENDS.set(id, `${connection.remoteAddr.port} ${connection.localAddr.port}`);
+    return connection;
+  };
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const prototype: Deno.TcpListener = Object.getPrototypeOf(listener);
+  const accept = prototype.accept;
+  prototype.accept = async function (this: Deno.TcpListener): Promise<Deno.TcpConn> {
+    return known(await accept.call(this));
+  };
+  const { connect } = Deno;
+  Object.assign(Deno, {
+    connect: async (options: Deno.ConnectOptions) => known(await connect(options)),
+  });
+  const { read } = TcpTransport.prototype;
   TcpTransport.prototype.read = async function (view: Uint8Array): Promise<number> {
-    const count = await readDirectly.call(this, view);
-    counterOf(this.connection)?.add(count);
+    const count = await read.call(this, view);
+    const ends = ENDS.get(this.id);
+    if (ends !== undefined) counters.get(ends)?.add(count);
     return count;
   };
 }

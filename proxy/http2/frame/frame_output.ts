@@ -13,7 +13,7 @@ const WORTHWHILE = 2 * 1024;
 /** With so much to say and a peer that does not read, it is not heard either until it does. */
 const CLOGGED = 256 * 1024;
 
-const NOTHING = new Uint8Array(0);
+export const NOTHING: Uint8Array<ArrayBuffer> = new Uint8Array(0);
 
 export class FrameOutput {
   /** Where frames are gathered; from the end of `reserve` to `commit` only. */

@@ -98,6 +98,14 @@ export class HpackEncoder {
     if (this.#smallest === -1 || this.#wanted < this.#smallest) this.#smallest = this.#wanted;
   }
 
+  /**
+   * Gives back what finds entries of the table, which stay: fields of heads that follow a rest are
+   * inserted anew. It takes 2.4 of the 15 KB of a client at rest.
+   */
+  rest(): void {
+    this.#pairs = this.#names = this.#seen = null;
+  }
+
   /** Begins a head: writes pending size updates, at most SIZE_UPDATES bytes. */
   begin(out: Uint8Array, at: number): number {
     if (this.#smallest === -1) return at;

@@ -119,13 +119,18 @@ function isBlank(byte: number): boolean {
   return byte === SP || byte === HTAB;
 }
 
+// Of tables in which nothing is yet, such as those of clients at rest: an array of its own takes 200 bytes.
+const NO_BYTES = new Uint8Array(0);
+const NO_META = new Int32Array(0);
+const NO_TEXTS: (string | null)[] = [];
+
 /** Lines of a table. Which of them hold is for the table to know. */
 export class FieldLines {
-  bytes = new Uint8Array(0);
+  bytes = NO_BYTES;
   /** META integers a slot. */
-  meta = new Int32Array(0);
+  meta = NO_META;
   /** The value of a pseudo-field as a string, made when first asked for. */
-  texts: (string | null)[] = [];
+  texts = NO_TEXTS;
 
   /** Writes the CRLF and what describes the line `bytes[start, end)` into a slot. */
   set(slot: number, start: number, nameEnd: number, end: number, info: number): void {
