@@ -160,6 +160,7 @@ export const CARRIERS: readonly Exceptions[] = [
       "proxy/filters/access/external_cache.ts": ["cachedSubresponse"],
       "proxy/filters/access/networks.ts": ["networksCheck"],
       "proxy/filters/passwords/credential_store.ts": ["CredentialStore.apply"],
+      "proxy/router/guarded_route.ts": ["isGuarded"],
       "proxy/router/https_redirects.ts": ["HttpsRedirects.update"],
       "proxy/router/table.ts": ["RouteTable.updateHostSettings"],
       "controller/reconcile/quarantine.ts": ["translateOrQuarantine"],
