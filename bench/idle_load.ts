@@ -1,9 +1,9 @@
 /**
  * Clients that rest: each connects, gets an answer of 6 bytes, and stays. In: URL, the certificate's
  * authority (a file, empty without TLS), how many connections, how many requests on each, and the version
- * of HTTP: 2 comes without TLS. Out: the line `open` when those that stay have nothing to ask any more; once a byte comes by
- * standard input, a line of JSON, see `IdleReport`, while all are still open. They end with standard
- * input. It runs as a process of its own, so that its CPU time is nobody else's.
+ * of HTTP: 2 comes without TLS. Out: the line `open` when those that stay have nothing to ask any more;
+ * once a byte comes by standard input, a line of JSON, see `IdleReport`, while all are still open. They
+ * end with standard input. It runs as a process of its own, so that its CPU time is nobody else's.
  *
  * They come one after the other, by calls of the kernel that wait: ten thousand that come at once
  * would show how a proxy queues, and not what a connection costs.

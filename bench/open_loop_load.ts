@@ -5,9 +5,9 @@
  *
  * The n-th request's time comes n intervals after the start, whatever the answers do: a client in
  * the world does not wait because another one's answer is late. It is sent on the connection that
- * has been free for longest, or on a new one each; while none is free, it waits in line. Its latency counts from its time, not
- * from when it was sent (else the slow moments of a proxy hold back the very requests that would
- * have seen them: "coordinated omission", which wrk, ab and h2load have).
+ * has been free for longest, or on a new one each; while none is free, it waits in line. Its latency
+ * counts from its time, not from when it was sent (else the slow moments of a proxy hold back the very
+ * requests that would have seen them: "coordinated omission", which wrk, ab and h2load have).
  *
  * Why it is our own: wrk and ab have no rate; h2load, fortio and autocannon have one, but count from
  * when a request was sent, or estimate what they left out; vegeta and oha would have to be built with

@@ -75,7 +75,7 @@ export function textOf(bytes: Uint8Array): string {
   return text;
 }
 
-export function join(...parts: readonly Uint8Array[]): Uint8Array {
+export function join(...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
   let at = 0;
   for (const part of parts) {
@@ -101,7 +101,7 @@ export function frame(
   stream: number,
   payload: Uint8Array = new Uint8Array(0),
   length = payload.length,
-): Uint8Array {
+): Uint8Array<ArrayBuffer> {
   const head = Uint8Array.of(length >>> 16, length >>> 8, length, type, flags);
   return join(head, u32(stream), payload);
 }
@@ -134,7 +134,7 @@ export function headers(
   stream: number,
   fields: readonly Field[] | Uint8Array,
   options: FrameOptions = {},
-): Uint8Array {
+): Uint8Array<ArrayBuffer> {
   const block = fields instanceof Uint8Array ? fields : literals(fields);
   const { end, endHeaders = true, padding, priority } = options;
   const flags = (end ? FLAG.END_STREAM : 0) | (endHeaders ? FLAG.END_HEADERS : 0) |

@@ -18,7 +18,7 @@ interface Waiter {
 const counters = new Map<string, TakenBytes>();
 const readers = new WeakMap<Deno.Conn, TakenBytes>();
 /** Keys of counters by the ids of connections, which Deno gives out once. */
-const ENDS = new Map<number, string>();
+const ends = new Map<number, string>();
 let observed = false;
 
 export class TakenBytes {
@@ -84,7 +84,7 @@ function observeTransports(): void {
   if (operations === null) return;
   const known = (connection: Deno.TcpConn): Deno.TcpConn => {
     const id = (connection as unknown as Record<symbol, number>)[operations.internalRidSymbol];
-    ENDS.set(id, `${connection.remoteAddr.port} ${connection.localAddr.port}`);
+    ends.set(id, `${connection.remoteAddr.port} ${connection.localAddr.port}`);
     return connection;
   };
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
@@ -100,8 +100,8 @@ function observeTransports(): void {
   const { read } = TcpTransport.prototype;
   TcpTransport.prototype.read = async function (view: Uint8Array): Promise<number> {
     const count = await read.call(this, view);
-    const ends = ENDS.get(this.id);
-    if (ends !== undefined) counters.get(ends)?.add(count);
+    const key = ends.get(this.id);
+    if (key !== undefined) counters.get(key)?.add(count);
     return count;
   };
 }
