@@ -122,7 +122,6 @@ function isBlank(byte: number): boolean {
 // Of tables in which nothing is yet, such as those of clients at rest: an array of its own takes 200 bytes.
 const NO_BYTES = new Uint8Array(0);
 const NO_META = new Int32Array(0);
-const NO_TEXTS: (string | null)[] = [];
 
 /** Lines of a table. Which of them hold is for the table to know. */
 export class FieldLines {
@@ -130,7 +129,7 @@ export class FieldLines {
   /** META integers a slot. */
   meta = NO_META;
   /** The value of a pseudo-field as a string, made when first asked for. */
-  texts = NO_TEXTS;
+  texts: (string | null)[] = [];
 
   /** Writes the CRLF and what describes the line `bytes[start, end)` into a slot. */
   set(slot: number, start: number, nameEnd: number, end: number, info: number): void {
