@@ -279,6 +279,8 @@ function annotated(yaml: string, annotations: string): string {
   return yaml.replace("metadata: {", `metadata: { annotations: { ${annotations} },`);
 }
 
+const PROFILE = { nginxClasses: ["pingress"] };
+
 for (
   const [protocol, spoken, endpoints] of [
     ["HTTPS", "http", [ONE, TWO]],
@@ -289,15 +291,18 @@ for (
   Deno.test(`a sample backend is spoken to in plain text for backend-protocol ${protocol}`, () => {
     const annotation = `nginx.ingress.kubernetes.io/backend-protocol: ${protocol}`;
     const yaml = annotated(ingressTo("web", "80"), annotation) + service(HTTP);
-    const [{ id, protocol: got, tls }] = planFor({ "a.yaml": yaml }).snapshot.upstreams;
+    const [{ id, protocol: got, tls }] = planFor({ "a.yaml": yaml }, PROFILE).snapshot.upstreams;
     assert.deepEqual([got, tls], [spoken, undefined]);
     const slices = slice("s", "[{ addresses: [10.0.0.1] }, { addresses: [10.0.0.2] }]");
     for (const files of [{ "a.yaml": yaml }, { "a.yaml": yaml + slices }]) {
-      const plan = planFor(files);
+      const plan = planFor(files, PROFILE);
       assert.deepEqual(endpointsOf(plan, id), endpoints);
       assert.equal(describeUpstream(plan, id), "sample backend");
     }
-    const mapped = planFor({ "a.yaml": yaml }, { map: ["default/web=127.0.0.1:3000"] });
+    const mapped = planFor(
+      { "a.yaml": yaml },
+      { ...PROFILE, map: ["default/web=127.0.0.1:3000"] },
+    );
     assert.equal(describeUpstream(mapped, id), "127.0.0.1:3000 (--map)");
     assert.notEqual(mapped.snapshot.upstreams[0].protocol, "http");
     assert.equal(mapped.snapshot.upstreams[0].tls === undefined, protocol === "GRPC");
@@ -334,7 +339,7 @@ const AUTH = ingressTo("web", "80").replace(
 
 Deno.test("a Service of auth-url gets a program on this machine, and never a sample backend", () => {
   const id = "default/auth:80+http+auth";
-  assert.deepEqual(endpointsOf(planFor({ "a.yaml": AUTH }), id), []);
-  const mapped = { map: ["default/auth=127.0.0.1:3000"] };
+  assert.deepEqual(endpointsOf(planFor({ "a.yaml": AUTH }, PROFILE), id), []);
+  const mapped = { ...PROFILE, map: ["default/auth=127.0.0.1:3000"] };
   assert.deepEqual(endpointsOf(planFor({ "a.yaml": AUTH }, mapped), id), ["127.0.0.1:3000"]);
 });

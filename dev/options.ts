@@ -109,7 +109,8 @@ export const PLAN_OPTIONS = defineOptions({
     check: acceptCheck,
     help:
       "Serves Ingresses with these unsupported annotations of ingress-nginx, such as limit-rps, " +
-      "and ignores the annotations. Without the flag, their paths return 503.",
+      "and ignores the annotations; those that only require the profile nginx apply without it. " +
+      "Without the flag, their paths return 503.",
   },
   allowAcceptUnsupportedAnnotation: {
     type: "boolean",

@@ -155,7 +155,7 @@ Deno.test("routes that redirect or protect are shown as such, and get no command
       annotated("b", "whitelist-source-range: 10.0.0.0/8") +
       annotated("c", "auth-type: basic, nginx.ingress.kubernetes.io/auth-secret: gone") +
       ingress(`[${rule("d.example.com", "/")}]`, "d") + WEB,
-  });
+  }, { nginxClasses: ["pingress"] });
   const backends = formatTable(plan).split("\n").map((line) => line.split(/ {2,}/)[2]);
   assert.deepEqual(backends, [
     "BACKEND",

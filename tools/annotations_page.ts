@@ -3,7 +3,12 @@
  * of `docs/annotations.md`.
  */
 import type { Row } from "../controller/translate/annotations/nginx/rows/row.ts";
-import { canClose, GROUPS, isHonoured } from "../controller/translate/annotations/nginx/table.ts";
+import {
+  canClose,
+  GROUPS,
+  isHonoured,
+  ROWS,
+} from "../controller/translate/annotations/nginx/table.ts";
 
 /** Where the page stands, relative to the repository. */
 export const ANNOTATIONS_PAGE = "docs/annotations.md";
@@ -140,10 +145,7 @@ function profileOfNginx(): string[] {
     "  has sent as `X-Forwarded-For`. What clients send under these names is dropped, as",
     "  [without the profile](features.md).",
     "",
-    "Otherwise annotations have the same effect with and without the profile. Without it, a host with a " +
-    "protected path responds with 400 to requests that would lead to another route if their path " +
-    "were decoded, such as `//admin` beside an open `/` " +
-    "([path-based access control](security.md#path-based-access-control)). In contrast to ingress-nginx:",
+    "In contrast to ingress-nginx:",
     "",
     "- Responses to requests that no path matches (404), that are refused (400), and of paths that are closed",
     "  (503), have neither header of the profile.",
@@ -155,6 +157,23 @@ function profileOfNginx(): string[] {
     "- Whether hosts are shared between namespaces is set by [`--host-ownership`](tenants.md).",
     "",
     "The profile follows the IngressClass: a change applies to all of its Ingresses at once.",
+    "",
+    "### Protection requires the profile",
+    "",
+    "Without the profile, annotations that protect close their paths: requests get 503, and the Ingress",
+    "gets an error with the remedy. Their authors rely on paths that are compared as nginx compares them.",
+    `These are ${listed(protecting())}.`,
+    "",
+    "A value that protects nothing closes nothing: `0.0.0.0/0,::/0` in an access list, `HTTP` in",
+    "`backend-protocol`, 1 MiB or more in `proxy-body-size`, and `force-ssl-redirect` on an Ingress with a",
+    "TLS entry for each of its hosts, which are redirected anyway. `proxy-ssl-…` annotations close with",
+    "`proxy-ssl-secret` and `backend-protocol`. All other annotations have the same effect with and without the",
+    "profile.",
+    "",
+    "With `--accept-unsupported=NAME` they apply without the profile, too, to paths that are compared",
+    "[as the API documents](security.md#path-based-access-control); the host then responds with 400 to",
+    "requests that would lead to another route if their path were decoded, such as `//admin` beside an open",
+    "`/`.",
     "",
     "### Paths in the profile",
     "",
@@ -374,4 +393,23 @@ function verdictOf(row: Row): string {
 
 function sentence(clause: string): string {
   return `${clause[0].toUpperCase()}${clause.slice(1)}.`;
+}
+
+/** Supported annotations that close their paths without the profile. */
+function protecting(): string[] {
+  return [...ROWS]
+    .filter(([, row]) => isHonoured(row) && row.protects && canClose(row))
+    .map(([name]) => name)
+    .filter((name) => !PROTECTED_BY_OTHERS.has(name));
+}
+
+/** They protect nothing without others of these. */
+const PROTECTED_BY_OTHERS: ReadonlySet<string> = new Set([
+  ...["satisfy", "ssl-redirect", "proxy-ssl-name", "proxy-ssl-server-name", "proxy-ssl-verify"],
+  ...["proxy-ssl-verify-depth", "proxy-ssl-protocols"],
+]);
+
+function listed(names: readonly string[]): string {
+  const quoted = names.map((name) => `\`${name}\``);
+  return `${quoted.slice(0, -1).join(", ")} and ${quoted.at(-1)}`;
 }

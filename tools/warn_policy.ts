@@ -38,9 +38,8 @@ const IS_SERVED =
   }] || has(params.metadata.annotations) && ` +
   "params.metadata.annotations.exists(name, name.startsWith('pingress.io/')))";
 
-/** `text` stands for the value of the annotation, without the blanks that are dropped. */
+/** Of annotations that are not supported. `text` stands for the value, without the blanks that are dropped. */
 export const HARMLESS: Readonly<Record<string, string>> = {
-  "allowlist-source-range": everybody("text"),
   "auth-proxy-set-headers": `!(${key("auth-url")} in variables.nginx) || ` +
     `variables.nginx[${key("auth-url")}].trim() == ''`,
   // A Secret that is missing closes them all the same.
@@ -50,13 +49,6 @@ export const HARMLESS: Readonly<Record<string, string>> = {
   "proxy-ssl-ciphers": "text.matches('^(DEFAULT|HIGH|ALL|ECDHE|EECDH)" +
     "([:, ]!(aNULL|eNULL|NULL|ADH|EXPORT|EXP|LOW|MEDIUM|MD5|SHA1|RC4|DES|3DES|PSK|SRP|DSS|kRSA))*$')",
 };
-
-function everybody(text: string): string {
-  const parts = `${text}.split(',')`;
-  return `${parts}.all(part, part.trim().matches('^[0-9.]+(/[0-9]+)?$|^[0-9a-fA-F:.]*:[0-9a-fA-F:.]*(/[0-9]+)?$')) && ` +
-    `${parts}.exists(part, part.trim().matches('^[0-9.]+/0$')) && ` +
-    `${parts}.exists(part, part.trim().matches('^[0-9a-fA-F:]+/0$'))`;
-}
 
 function key(name: string): string {
   return `'${NGINX_PREFIX}${name}'`;

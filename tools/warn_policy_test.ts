@@ -27,7 +27,8 @@ Deno.test("every annotation that is not supported has a warning of its own", () 
 });
 
 Deno.test("values that the controller takes for harmless have an expression", () => {
-  const judged = [...ROWS].filter(([, { isHarmless }]) => isHarmless !== undefined)
+  const judged = [...ROWS]
+    .filter(([, row]) => row.isHarmless !== undefined && !isHonoured(row))
     .map(([name]) => name);
   assert.deepEqual(judged.sort(), Object.keys(HARMLESS).sort());
 });

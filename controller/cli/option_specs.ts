@@ -194,8 +194,8 @@ export const WATCH_OPTIONS = defineOptions({
     group: "What is served",
     help:
       "Serves Ingresses with these unsupported annotations of ingress-nginx, such as limit-rps, " +
-      "and ignores the annotations. Without the flag, their paths return 503. Also keys of the " +
-      "ConfigMap of --configmap.",
+      "and ignores the annotations; those that only require the profile nginx apply without it. " +
+      "Without the flag, their paths return 503. Also keys of the ConfigMap of --configmap.",
   },
   allowAcceptUnsupportedAnnotation: {
     type: "boolean",

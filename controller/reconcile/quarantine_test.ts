@@ -86,14 +86,15 @@ Deno.test("kept routes keep their filter sets, also where nobody else has them",
     annotated("bad", "10.0.0.0/8"),
     annotated("good", "192.0.2.0/24"),
   );
-  const before = translate(now, null, OPTIONS, () => 0);
+  const options = { ...OPTIONS, acceptUnsupported: ["allowlist-source-range"] };
+  const before = translate(now, null, options, () => 0);
   const gone = { id: "gone", filters: [] };
   const published = {
     ...before.snapshot,
     filterSets: [...before.snapshot.filterSets!, gone],
     policies: [{ id: "gone" }],
   };
-  const translated = translateOrQuarantine(failingOn("bad"), now, published, OPTIONS, () => 0)!;
+  const translated = translateOrQuarantine(failingOn("bad"), now, published, options, () => 0)!;
   assert.equal(translated.snapshot.filterSets?.length, 2);
   assert.deepEqual(translated.snapshot.filterSets, before.snapshot.filterSets);
   assert.equal(translated.snapshot.policies, undefined);

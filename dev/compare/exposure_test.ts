@@ -1,6 +1,6 @@
 /** Which changes of manifests lose routes, and which open protected paths. */
 import assert from "node:assert/strict";
-import { planFor } from "../../tests/support/dev_plan.ts";
+import { NGINX_PROFILE, planFor } from "../../tests/support/dev_plan.ts";
 import { exposureOf } from "./exposure.ts";
 
 const SERVICES = ["web", "api"].map((name) =>
@@ -10,7 +10,8 @@ metadata: { name: ${name} }
 spec: { ports: [{ name: http, port: 80 }] }
 ---
 `
-).join("") + `apiVersion: v1
+).join("") + `${NGINX_PROFILE}---
+apiVersion: v1
 kind: Secret
 metadata: { name: users }
 stringData: { auth: "a:{PLAIN}b" }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type Explained, explained } from "../../tests/support/explained.ts";
-import { planFor } from "../../tests/support/dev_plan.ts";
+import { NGINX_PROFILE, planFor } from "../../tests/support/dev_plan.ts";
 import type { PathOptions } from "../../shared/path/canonical_path.ts";
 import { shortHints } from "../../cli/explain/short_text.ts";
 import type { Question } from "./question.ts";
@@ -169,6 +169,7 @@ kind: Service
 metadata: {name: auth}
 spec: {ports: [{port: 4180}]}
 `,
+    "class.yaml": NGINX_PROFILE,
   };
   const { text } = explainText("http://app.example.com/", files);
   assert.match(
@@ -478,6 +479,7 @@ kind: Secret
 metadata: {name: users}
 stringData: { auth: "a:{PLAIN}b" }
 `,
+      "class.yaml": NGINX_PROFILE,
     };
     const explained = explainText("http://a.example.com/", files);
     assert.ok(explained.text.includes(`\n  ${line}\n`), explained.text);

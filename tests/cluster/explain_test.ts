@@ -47,13 +47,14 @@ function ingress(
   name: string,
   path: string,
   annotations: Readonly<Record<string, string>> = {},
+  ingressClassName = "pingress",
 ): KubeObject {
   return {
     apiVersion: "networking.k8s.io/v1",
     kind: "Ingress",
     metadata: { namespace, name, annotations },
     spec: {
-      ingressClassName: "pingress",
+      ingressClassName,
       rules: [{
         host: `${namespace}.example.com`,
         http: {
@@ -170,7 +171,14 @@ clusterTest("new manifests are compared with a cluster that they are added to", 
   const namespace = await cluster.newNamespace();
   await serve(cluster, namespace);
   const list = { "nginx.ingress.kubernetes.io/whitelist-source-range": "10.0.0.0/8" };
-  await cluster.apply(ingress(namespace, "admin", "/admin", list));
+  const profile = `nginx-${namespace}`;
+  await cluster.apply({
+    apiVersion: "networking.k8s.io/v1",
+    kind: "IngressClass",
+    metadata: { name: profile, annotations: { "pingress.io/profile": "nginx" } },
+    spec: { controller: "pingress.io/ingress-controller" },
+  } as KubeObject);
+  await cluster.apply(ingress(namespace, "admin", "/admin", list, profile));
   const kubeconfig = await reader(cluster, namespace, ALL);
   const diff = async (...objects: readonly KubeObject[]) => {
     const file = await cluster.writeFile(
@@ -191,7 +199,7 @@ clusterTest("new manifests are compared with a cluster that they are added to", 
     ),
     [`added ${namespace}.example.com Prefix /more`],
   );
-  const opened = await diff(ingress(namespace, "admin", "/admin"));
+  const opened = await diff(ingress(namespace, "admin", "/admin", {}, profile));
   equal(opened.code, 1);
   const [path] = JSON.parse(opened.out).opened;
   deepEqual([path.route.id, path.dropped], [

@@ -132,7 +132,7 @@ async function warningsOf(
 function closes(values: Values, placed: Placed): boolean {
   const annotations = new NginxAnnotations(prefixed(values), specOf(placed));
   const certificates = readCertificateRefusals(annotations, "default");
-  return [...readRefusals(annotations), ...certificates].length > 0;
+  return [...readRefusals(annotations, "nginx"), ...certificates].length > 0;
 }
 
 /**

@@ -50,23 +50,32 @@ const CANONICAL: ReadonlySet<string> = new Set([
   ...["/p", "/./p", "/%70", "/p/b", "/x/../p?q=/open"],
 ]);
 
-Deno.test("without the profile, other spellings of a protected path get 400", async () => {
-  const canonical = PROTECTED.filter((path) => CANONICAL.has(path));
-  const others = PROTECTED.filter((path) => !CANONICAL.has(path));
-  await compare(accessCases(), canonical, OPEN, { others, profile: "pingress" });
+const OUTSIDE = {
+  others: PROTECTED.filter((path) => !CANONICAL.has(path)),
+  profile: "pingress",
+} as const;
+
+Deno.test("without the profile, a protected path is closed for everybody, in any spelling", async () => {
+  await compare(accessCases(), [...CANONICAL], OPEN, { ...OUTSIDE, isClosed: true });
+});
+
+Deno.test("accepted without the profile, other spellings of a protected path get 400", async () => {
+  await compare(accessCases(), [...CANONICAL], OPEN, OUTSIDE);
 });
 
 interface Spellings {
   /** Refused with 400, whoever sends them. */
   readonly others: readonly string[];
   readonly profile: "pingress" | "nginx";
+  /** Whether what protects is not accepted. */
+  readonly isClosed?: true;
 }
 
 async function compare(
   cases: readonly AccessCase[],
   closed: readonly string[],
   open: readonly string[],
-  { others, profile }: Spellings = { others: [], profile: "nginx" },
+  { others, profile, isClosed }: Spellings = { others: [], profile: "nginx" },
 ): Promise<void> {
   const forwarded: string[] = [];
   await using auth = new Backend(async (peer) => {
@@ -91,16 +100,19 @@ async function compare(
       [`open${i}`, { host, annotations: {}, paths: [["/", "Prefix"]] as const }],
     ];
   }));
-  proxy.server.apply(annotatedSnapshot(ingresses, [backend.port], profile, [USERS], {
-    auth: auth.port,
-  }));
+  const services = { auth: auth.port };
+  const accepted = isClosed ? [] : undefined;
+  proxy.server.apply(
+    annotatedSnapshot(ingresses, [backend.port], profile, [USERS], services, null, accepted),
+  );
   using client = await Peer.connect(proxy.port);
   await using other = await H2Peer.connect(proxy.port);
   for (const [i, { annotations, expected }] of cases.entries()) {
     for (const [name, value] of Object.entries(LOGINS)) {
       const checks = Object.keys(annotations).filter((name) => name !== "satisfy");
       const table = [
-        ...[[closed, expected(name)], [open, 200]] as const,
+        [closed, isClosed && checks.length > 0 ? 503 : expected(name)] as const,
+        [open, 200] as const,
         [others, checks.length === 0 ? 200 : 400] as const,
       ];
       for (const [paths, status] of table) {

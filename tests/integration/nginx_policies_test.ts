@@ -17,7 +17,7 @@ const OPTIONS: TranslateOptions = {
   defaultBackend: null,
   allowExternalName: false,
   defaultCertificate: null,
-  acceptUnsupported: [],
+  acceptUnsupported: ["proxy-body-size", "backend-protocol"],
   allowAcceptUnsupportedAnnotation: false,
   allowLocalEndpoints: true,
   hostOwnership: "namespace",

@@ -22,9 +22,13 @@ const OPTIONS: TranslateOptions = {
 
 const MIB = 1024 * 1024;
 
-function resourcesOf(port: number, annotations: Readonly<Record<string, string>>) {
+function resourcesOf(
+  port: number,
+  annotations: Readonly<Record<string, string>>,
+  ingress: typeof INGRESS = INGRESS,
+) {
   return {
-    ingresses: [INGRESS],
+    ingresses: [ingress],
     ingressClasses: [{
       metadata: { name: "legacy", annotations },
       spec: { controller: "pingress.io/ingress-controller" },
@@ -100,6 +104,26 @@ Deno.test("an IngressClass that gets and loses the profile nginx changes running
     ) {
       assert.equal(await statusFor(proxy.port, get(path)), status, `${path}, profile: ${taken}`);
     }
+  }
+});
+
+Deno.test("a protected path is served while its class has the profile nginx, and else closed", async () => {
+  await using backend = new Backend();
+  using proxy = new TestProxy([]);
+  const translator = new Translator();
+  const list = { "nginx.ingress.kubernetes.io/whitelist-source-range": "127.0.0.0/8" };
+  const ingress = { ...INGRESS, metadata: { ...INGRESS.metadata, annotations: list } };
+  const inProfile = { "pingress.io/profile": "nginx" };
+  for (const [annotations, status] of [[{}, 503], [inProfile, 200], [{}, 503]] as const) {
+    const resources = resourcesOf(backend.port, annotations, ingress);
+    const { snapshot, problems } = translator.translate(resources, null, OPTIONS, () => 0);
+    proxy.server.apply(snapshot);
+    assert.equal(await statusFor(proxy.port, get("/api")), status);
+    const remedies = problems.map(({ remedy }) => remedy).join();
+    assert.equal(
+      /annotate the IngressClass with pingress.io\/profile: nginx/.test(remedies),
+      status === 503,
+    );
   }
 });
 

@@ -273,7 +273,7 @@ export const TENANT_PARSERS: readonly Parser[] = [
       );
       return () => {
         const read = new NginxAnnotations(annotations, SPEC);
-        readRefusals(read);
+        readRefusals(read, "nginx");
         readProtocolWish(read);
         isCanary(read);
         isInvalidSwitch(CANARY.canary, text);

@@ -2,6 +2,11 @@
  * Ingresses with annotations of ingress-nginx, for tests. In: annotations and paths by name. Out: the
  * snapshot that the controller makes of them, with one Service of each namespace behind all paths.
  */
+import {
+  BY_NAME,
+  canClose,
+  isHonoured,
+} from "../../controller/translate/annotations/nginx/table.ts";
 import { translate, type TranslateOptions } from "../../controller/translate/translator.ts";
 import type { KubeSecret } from "../../controller/kube/resources.ts";
 import type { Snapshot } from "../../shared/snapshot/types.ts";
@@ -16,7 +21,11 @@ export interface AnnotatedIngress {
   /** Missing: any host. */
   readonly host?: string;
   readonly paths: readonly (readonly [path: string, pathType: string])[];
-  /** Whether it is of a class without the profile nginx, whatever the others have. */
+  /**
+   * Whether it is of a class without the profile nginx, whatever the others have. There, supported annotations
+   * that protect are accepted
+   * by default.
+   */
   readonly isOutside?: true;
 }
 
@@ -34,6 +43,11 @@ const OPTIONS: TranslateOptions = {
   version: { epoch: "test", seen: {} },
 };
 
+/** What closes paths only for want of the profile. */
+const PROTECTING: readonly string[] = [...BY_NAME]
+  .filter(([, { row }]) => isHonoured(row) && canClose(row) && row.protects)
+  .map(([name]) => name);
+
 const CONFIG_MAP = { namespace: "ingress-nginx", name: "ingress-nginx-controller" };
 
 /** When the first Ingress of a test was created; each further one, a second later. */
@@ -45,6 +59,7 @@ const CREATED = Date.UTC(2026, 0, 1);
  * @param profile Of all, unless `isOutside` says otherwise.
  * @param others Services beside `web` in each namespace, each with the port of its endpoint.
  * @param data Of ingress-nginx's ConfigMap; null for none.
+ * @param acceptUnsupported As the controller's flag.
  */
 export function annotatedSnapshot(
   ingresses: Readonly<Record<string, AnnotatedIngress>>,
@@ -53,6 +68,7 @@ export function annotatedSnapshot(
   secrets: readonly KubeSecret[] = [],
   others: Readonly<Record<string, number>> = {},
   data: Readonly<Record<string, string>> | null = null,
+  acceptUnsupported = PROTECTING,
 ): Snapshot {
   const namespaces = [
     ...new Set([
@@ -117,5 +133,6 @@ export function annotatedSnapshot(
   };
   const nginxClasses = profile === "nginx" ? ["pingress"] : [];
   const configMap = data === null ? null : CONFIG_MAP;
-  return translate(cluster, null, { ...OPTIONS, nginxClasses, configMap }, () => 0).snapshot;
+  const options = { ...OPTIONS, nginxClasses, configMap, acceptUnsupported };
+  return translate(cluster, null, options, () => 0).snapshot;
 }

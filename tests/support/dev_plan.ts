@@ -27,6 +27,13 @@ export interface PlanInput extends Partial<Omit<PlanOptions, "mappings">> {
   readonly now?: string;
 }
 
+/** The class `pingress` with the profile nginx. */
+export const NGINX_PROFILE = `apiVersion: networking.k8s.io/v1
+kind: IngressClass
+metadata: { name: pingress, annotations: { pingress.io/profile: nginx } }
+spec: { controller: pingress.io/ingress-controller }
+`;
+
 export const NOW = "2030-01-01T00:00:00Z";
 
 export function readTexts(files: Readonly<Record<string, string>>): Manifests {

@@ -9,6 +9,7 @@ import { TRANSLATE_OPTIONS } from "../../../tests/support/translate_options.ts";
 const OPTIONS: TranslateOptions = {
   ...TRANSLATE_OPTIONS,
   controllerNames: [],
+  acceptUnsupported: ["allowlist-source-range"],
 };
 
 const ROOM: NamespaceBounds = { routes: 10, hostBytes: 600, certificates: 10 };

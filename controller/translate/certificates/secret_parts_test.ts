@@ -87,6 +87,8 @@ function resources(write: (values: Readonly<Record<string, string>>) => object):
   } as unknown as Resources;
 }
 
+const OPTIONS = { ...TRANSLATE_OPTIONS, nginxClasses: ["pingress"] };
+
 Deno.test("Secrets of a folder with stringData are read as those with data", () => {
   const base64 = (text: string) => new TextEncoder().encode(text).toBase64();
   const [data, text] = [
@@ -94,7 +96,7 @@ Deno.test("Secrets of a folder with stringData are read as those with data", () 
       data: Object.fromEntries(Object.entries(values).map(([key, value]) => [key, base64(value)])),
     })),
     resources((stringData) => ({ stringData })),
-  ].map((given) => translate(given, null, TRANSLATE_OPTIONS, () => NOW));
+  ].map((given) => translate(given, null, OPTIONS, () => NOW));
   assert.deepEqual(text.problems, data.problems);
   const [ofText, ofData] = [text, data].map(({ snapshot }) =>
     serialiseSnapshot(snapshot, { revealKeys: true })

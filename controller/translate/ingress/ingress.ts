@@ -96,14 +96,14 @@ function readSpec(
   const requiredSecret = readRequiredSecret(nginx, namespace);
   if (isCanary(nginx)) {
     // Of what holds for whole hosts, ingress-nginx reads this one of canaries too.
-    const refusals = [...readAllRefusals(nginx, globals), ...certificates]
+    const refusals = [...readAllRefusals(nginx, globals, profile), ...certificates]
       .filter(({ name }) => name === "auth-tls-secret");
     const closes = refusals.length > 0 || requiredSecret !== null;
     const closesHosts = closes ? hostsOfRules(spec) : [];
     return canary({ refusals, requiredSecret, closesHosts }, report);
   }
   const refusals = [
-    ...readAllRefusals(nginx, globals),
+    ...readAllRefusals(nginx, globals, profile),
     ...certificates,
     ...[refuseAuthenticator(nginx, namespace), refuseGlobalAuth(nginx, profile)]
       .filter((refusal) => refusal !== null),

@@ -157,6 +157,8 @@ export interface Refusal {
   /** What is wrong with its value; null where it is not supported, whatever its value. */
   readonly fault: string | null;
   readonly remedy: string;
+  /** Of one that is supported, and closes paths only for want of the profile nginx. */
+  readonly needsProfile?: true;
   /** Of the fault. */
   readonly facts?: ProblemFacts;
 }

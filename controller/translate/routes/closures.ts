@@ -7,7 +7,13 @@ import type { ProblemFacts } from "../../../shared/problem.ts";
 import type { ReplyAction, Upstream } from "../../../shared/snapshot/types.ts";
 import { quote } from "../../base/json.ts";
 import type { ProblemList } from "../../base/problems.ts";
-import { closedAnswer, fieldOfAnnotation, UNSUPPORTED } from "../annotations/nginx/refusals.ts";
+import {
+  closedAnswer,
+  fieldOfAnnotation,
+  NEEDS_PROFILE,
+  PROFILE_REMEDY,
+  UNSUPPORTED,
+} from "../annotations/nginx/refusals.ts";
 import { NGINX_PREFIX } from "../annotations/nginx/table.ts";
 import { ACCEPT_ANNOTATION } from "../annotations/own_annotations.ts";
 import type { Ownership } from "../hosts/ownership.ts";
@@ -112,7 +118,7 @@ export class Closures {
       if (host === null) continue;
       const key = hostKey(ingress, host);
       if (!this.#hosts.has(key)) {
-        const fault = refusal.fault ?? UNSUPPORTED;
+        const fault = faultOf(refusal);
         const { name, facts } = refusal;
         this.#hosts.set(key, { by: ingress, name, fault, facts, action });
       }
@@ -120,7 +126,7 @@ export class Closures {
   }
 
   /** What is invalid cannot be accepted: it may be meant to protect. */
-  #reportAccepted(ingress: Source, { name, field, fault }: Refusal): boolean {
+  #reportAccepted(ingress: Source, { name, field, fault, needsProfile }: Refusal): boolean {
     if (fault !== null) return false;
     const byOperator = this.#options.acceptUnsupported.includes(name);
     const byOwner = this.#options.allowAcceptUnsupportedAnnotation &&
@@ -128,11 +134,12 @@ export class Closures {
     if (!byOperator && !byOwner) return false;
     this.#problems.about(ingress.identity.ref).warning(field, {
       reason: "NginxAnnotation",
-      message: `annotation ${quote(NGINX_PREFIX + name)} is not supported, and the paths are ` +
-        `served without it: ${
-          byOperator ? "--accept-unsupported" : ACCEPT_ANNOTATION
-        } accepts that`,
-      remedy: "Remove the annotation",
+      message: `annotation ${quote(NGINX_PREFIX + name)} ${
+        needsProfile
+          ? "applies without the profile nginx"
+          : "is not supported, and the paths are served without it"
+      }: ${byOperator ? "--accept-unsupported" : ACCEPT_ANNOTATION} accepts that`,
+      remedy: needsProfile ? PROFILE_REMEDY : "Remove the annotation",
     });
     return true;
   }
@@ -141,15 +148,20 @@ export class Closures {
     const { name, field, isHostWide, fault, remedy, facts } = refusal;
     this.#problems.about(ingress.identity.ref).error(field, {
       reason: "NginxAnnotation",
-      message: `annotation ${quote(NGINX_PREFIX + name)} ${fault ?? UNSUPPORTED}, so ` +
+      message: `annotation ${quote(NGINX_PREFIX + name)} ${faultOf(refusal)}, so ` +
         (isHostWide
           ? "all paths of its hosts in this namespace return 503"
           : "its paths return 503"),
       remedy: fault === null ? `${remedy}, or accept it by --accept-unsupported=${name}` : remedy,
       facts,
     });
-    return closedAnswer(name, fault ?? UNSUPPORTED, ingress.identity.label);
+    return closedAnswer(name, faultOf(refusal), ingress.identity.label);
   }
+}
+
+/** A clause. */
+function faultOf({ fault, needsProfile }: Pick<Refusal, "fault" | "needsProfile">): string {
+  return fault ?? (needsProfile ? NEEDS_PROFILE : UNSUPPORTED);
 }
 
 /** Null where it is no host of another namespace, which could let anybody in. */

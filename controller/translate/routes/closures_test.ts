@@ -12,6 +12,7 @@ import { TRANSLATE_OPTIONS } from "../../../tests/support/translate_options.ts";
 const OPTIONS: TranslateOptions = {
   ...TRANSLATE_OPTIONS,
   controllerNames: [],
+  nginxClasses: ["pingress"],
 };
 const PREFIX = "nginx.ingress.kubernetes.io/";
 /** So many that the routes of one more or less are built alone. */

@@ -107,9 +107,16 @@ export const FIELDS: readonly BrokenInput[] = [
     `${NGINX}/auth-url: "http://a:hunter2@auth.example.com/"`,
   ),
   annotated(
-    "auth-secret that is missing",
-    `${NGINX}/auth-type: basic\n    ${NGINX}/auth-secret: users`,
+    "an annotation that protects, without the profile nginx",
+    `${NGINX}/whitelist-source-range: 10.0.0.0/8`,
   ),
+  {
+    ...annotated(
+      "auth-secret that is missing",
+      `${NGINX}/auth-type: basic\n    ${NGINX}/auth-secret: users`,
+    ),
+    options: { nginxClasses: ["pingress"] },
+  },
   {
     ...annotated("an annotation that needs nothing here", `${NGINX}/http2-push-preload: "true"`),
     needsNothing: true,

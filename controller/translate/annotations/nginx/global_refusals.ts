@@ -4,6 +4,7 @@
  * forbidden word. None can be accepted: the operator has forbidden it.
  */
 import { type GlobalSettings, RISKS } from "../../model/global_settings.ts";
+import type { Profile } from "../../model/profile.ts";
 import type { Refusal } from "../../model/source.ts";
 import type { NginxAnnotations, WrittenAnnotation } from "./nginx_annotations.ts";
 import { fieldOfAnnotation, readRefusals } from "./refusals.ts";
@@ -12,11 +13,13 @@ import { fieldOfAnnotation, readRefusals } from "./refusals.ts";
 export function readAllRefusals(
   annotations: NginxAnnotations,
   globals: Pick<GlobalSettings, "risk" | "forbiddenWords">,
+  profile: Profile,
 ): readonly Refusal[] {
+  const own = readRefusals(annotations, profile);
   const forbidden = readGlobalRefusals(annotations, globals);
-  if (forbidden.length === 0) return readRefusals(annotations);
+  if (forbidden.length === 0) return own;
   const names = new Set(forbidden.map(({ name }) => name));
-  return [...forbidden, ...readRefusals(annotations).filter(({ name }) => !names.has(name))];
+  return [...forbidden, ...own.filter(({ name }) => !names.has(name))];
 }
 
 function readGlobalRefusals(

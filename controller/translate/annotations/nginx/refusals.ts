@@ -6,9 +6,13 @@
  * Each is judged by its value: a list that admits everybody, `false`, `off`, `0` or nothing protects
  * nothing. cert-manager writes `0.0.0.0/0,::/0` on the Ingress of every HTTP-01 solver. A value that is
  * invalid is never harmless.
+ *
+ * Without the profile nginx, one that protects is refused although it is supported: its author relies on paths
+ * that are compared as nginx compares them.
  */
 import type { ReplyAction } from "../../../../shared/snapshot/types.ts";
 import { quote } from "../../../base/json.ts";
+import type { Profile } from "../../model/profile.ts";
 import type { ProtocolWish, Refusal } from "../../model/source.ts";
 import type { NginxAnnotations } from "./nginx_annotations.ts";
 import { BACKENDS } from "./rows/backends.ts";
@@ -18,6 +22,12 @@ import { correction, invalid } from "./rows/value.ts";
 import { BY_NAME, canClose, isHonoured, isOff, NGINX_PREFIX } from "./table.ts";
 
 export const UNSUPPORTED = "is not supported";
+
+/** Why a supported annotation closes paths without the profile. */
+export const NEEDS_PROFILE = "protects paths only in the profile nginx";
+
+export const PROFILE_REMEDY = "Turn the profile on: annotate the IngressClass with " +
+  "pingress.io/profile: nginx, or name the class by --nginx-class";
 
 const NO_REMEDY = "Remove the annotation if the paths may be served without it";
 
@@ -30,12 +40,16 @@ export const REFUSABLE: readonly string[] = [...BY_NAME]
   .sort();
 
 /** The refusals of one Ingress, in the order of their names; `readProtocolWish` has another one. */
-export function readRefusals(annotations: NginxAnnotations): readonly Refusal[] {
+export function readRefusals(
+  annotations: NginxAnnotations,
+  profile: Profile,
+): readonly Refusal[] {
   return annotations.written.flatMap(({ name, row, text, replacedBy }) => {
     if (row === null || replacedBy !== null) return [];
     // An alias counts in its place, and is judged by itself.
     if (text === "" && annotations.textOf(name) !== "") return [];
-    const refused = faultOf(row, text, annotations);
+    const refused = faultOf(row, text, annotations) ??
+      (profile === "nginx" ? null : lackOfProfile(name, row, text, annotations));
     return refused === null ? [] : {
       name,
       field: fieldOfAnnotation(name),
@@ -60,6 +74,21 @@ function faultOf(
   return isValid || row.invalid === "default"
     ? null
     : { fault: invalid(row.value), remedy: correction(row.value) };
+}
+
+/** What closes paths only for want of the profile. @param text Of a valid value, or of one that has no effect. */
+function lackOfProfile(
+  name: string,
+  row: Row,
+  text: string | null,
+  annotations: NginxAnnotations,
+): Pick<Refusal, "fault" | "remedy" | "needsProfile"> | null {
+  // `refuseGlobalAuth` judges it: it must not be accepted.
+  if (name === "enable-global-auth" || !isHonoured(row) || !canClose(row)) return null;
+  if (!row.protects || text === null || annotations.read(row, text) === null) return null;
+  return annotations.isHarmless(row, text)
+    ? null
+    : { fault: null, remedy: PROFILE_REMEDY, needsProfile: true };
 }
 
 export function fieldOfAnnotation(name: string): string {

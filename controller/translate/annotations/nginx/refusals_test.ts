@@ -154,19 +154,19 @@ const CASES: readonly (readonly [what: string, values: Values, closes: readonly 
 
 for (const [what, values, closes] of CASES) {
   Deno.test(`${closes.length === 0 ? "paths stay open with" : "paths close with"} ${what}`, () => {
-    assert.deepEqual(readRefusals(annotationsOf(values)).map(({ name }) => name), closes);
+    assert.deepEqual(readRefusals(annotationsOf(values), "nginx").map(({ name }) => name), closes);
   });
 }
 
 Deno.test("a backend-protocol that is none is not valid, whatever the Service", () => {
   for (const text of ["HTTPPS", "false", "off", "0"]) {
     const misspelt = annotationsOf({ "backend-protocol": text });
-    const [{ name, fault }] = readRefusals(misspelt);
+    const [{ name, fault }] = readRefusals(misspelt, "nginx");
     assert.equal(name, "backend-protocol");
     assert.match(fault!, /^is not valid /);
     assert.equal(readProtocolWish(misspelt), null);
   }
-  assert.deepEqual(readRefusals(annotationsOf({ "backend-protocol": "grpcs" })), []);
+  assert.deepEqual(readRefusals(annotationsOf({ "backend-protocol": "grpcs" }), "nginx"), []);
   assert.deepEqual(readProtocolWish(annotationsOf({ "backend-protocol": "" }))?.protocols, [
     "http",
     "h2c",
@@ -213,7 +213,7 @@ Deno.test("an honoured annotation that protects closes its paths when its value 
     Object.entries(values).map(([name, value]) => [NGINX_PREFIX + name, value]),
   );
   const read = new NginxAnnotations(annotations, SPEC, SAMPLE);
-  const [refusal, ...more] = readRefusals(read);
+  const [refusal, ...more] = readRefusals(read, "nginx");
   assert.deepEqual([refusal.name, more], ["limit-a", []]);
   assert.equal(refusal.fault, "is not valid (expected: integer of at least 1)");
   const problems = new ProblemList();
@@ -228,5 +228,5 @@ Deno.test("an honoured annotation that protects closes its paths when its value 
 Deno.test("an honoured annotation with a valid value has no problem", () => {
   const annotations = { [`${NGINX_PREFIX}limit-a`]: "5", [`${NGINX_PREFIX}limit-b`]: "0" };
   const read = new NginxAnnotations(annotations, SPEC, SAMPLE);
-  assert.deepEqual(readRefusals(read), []);
+  assert.deepEqual(readRefusals(read, "nginx"), []);
 });

@@ -35,6 +35,8 @@ export const ACCESS = {
     invalid: "close",
     protects: true,
     verdict: HONOURED,
+    // The checks that it joins protect by themselves.
+    isHarmless: () => true,
     does: "requires all of, or any of, access lists, basic and external authentication",
   }),
   "enable-global-auth": row({

@@ -1,5 +1,5 @@
 /** Annotations about how backends are contacted: protocol, TLS, and the Service's own address. */
-import { always, differs, type Group, NOT_YET, row } from "./row.ts";
+import { always, differs, type Group, NOT_YET, row, type Surroundings } from "./row.ts";
 import { BOOL, int, listOf, objectName, ON_OFF, oneOf, text, type ValueType } from "./value.ts";
 
 const BACKEND = { scope: "path", invalid: "default", protects: false, verdict: NOT_YET } as const;
@@ -42,6 +42,7 @@ export const BACKENDS = {
         "with HTTPS, the backend may choose HTTP/2",
     ),
     isSame: (protocol) => protocol !== "HTTPS",
+    isHarmless: (protocol) => protocol === "HTTP",
     does: "sets the protocol of the backend, whose certificate is not verified by default",
   }),
   "proxy-http-version": row({
@@ -100,6 +101,7 @@ export const BACKEND_TLS = {
   }),
   "proxy-ssl-name": row({
     ...SECURE,
+    isHarmless: (_, beside) => lacksSecret(beside),
     risk: "High",
     value: text(HOST_NAME, "DNS name or IPv4 address, without variables"),
     verdict: differs(`${BESIDE_SECRET}; variables are not supported`),
@@ -107,6 +109,7 @@ export const BACKEND_TLS = {
   }),
   "proxy-ssl-server-name": row({
     ...SECURE,
+    isHarmless: (_, beside) => lacksSecret(beside),
     risk: "Low",
     value: ON_OFF,
     verdict: differs(BESIDE_SECRET),
@@ -114,6 +117,7 @@ export const BACKEND_TLS = {
   }),
   "proxy-ssl-verify": row({
     ...SECURE,
+    isHarmless: (_, beside) => lacksSecret(beside),
     risk: "Low",
     value: ON_OFF,
     verdict: differs(
@@ -124,6 +128,7 @@ export const BACKEND_TLS = {
   }),
   "proxy-ssl-verify-depth": row({
     ...SECURE,
+    isHarmless: (_, beside) => lacksSecret(beside),
     risk: "Low",
     value: int(0),
     verdict: differs("all intermediate certificates that the backend sends are counted"),
@@ -131,6 +136,7 @@ export const BACKEND_TLS = {
   }),
   "proxy-ssl-protocols": row({
     ...SECURE,
+    isHarmless: (_, beside) => lacksSecret(beside),
     risk: "Low",
     value: TLS_VERSIONS,
     verdict: differs(`versions before TLSv1.2 are never used; ${BESIDE_SECRET}`),
@@ -171,4 +177,12 @@ function allowsModernCiphers(list: string): boolean {
   return left.every((word) => NEVER_OFFERED.has(word)) &&
     ([...taken].some((word) => ALL_OFFERED.has(word)) ||
       OFFERED.every((cipher) => taken.has(cipher)));
+}
+
+/**
+ * Without the Secret, and without `backend-protocol`, which protects by itself, TLS is what the appProtocol of
+ * the Service says: the backend is verified, over TLS 1.2 or later.
+ */
+function lacksSecret({ textOf }: Surroundings): boolean {
+  return (textOf("proxy-ssl-secret") ?? "") === "";
 }

@@ -3,6 +3,9 @@ import { differs, flag, type Group, NOT_YET, row } from "./row.ts";
 import { int, NETWORKS, SIZE } from "./value.ts";
 
 const LIMIT = { scope: "path", invalid: "close", protects: true, verdict: NOT_YET } as const;
+/** The limit that ingress-nginx has without the annotation: a larger one only loosens it. */
+const NGINX_BODY_LIMIT = 2 ** 20;
+
 const COUNTED: readonly string[] = ["limit-connections", "limit-rps", "limit-rpm"];
 
 export const LIMITS = {
@@ -58,6 +61,7 @@ export const LIMITS = {
     risk: "Medium",
     value: SIZE,
     verdict: differs("a lower --body-limit of the proxy is the limit"),
+    isHarmless: (bytes) => bytes >= NGINX_BODY_LIMIT,
     does: "limits the size of request bodies, 0 for no limit; larger ones get 413",
   }),
 } satisfies Group;

@@ -75,6 +75,7 @@ export const REDIRECTS = {
     protects: true,
     invalid: "close",
     verdict: differs(OF_PATHS),
+    isHarmless: () => true,
     does: "redirects plain HTTP to HTTPS where the host has a certificate; the default",
   }),
   "force-ssl-redirect": row({
@@ -84,6 +85,7 @@ export const REDIRECTS = {
     protects: true,
     invalid: "close",
     verdict: differs(OF_PATHS),
+    isHarmless: (isOn, { hasTlsForEveryHost }) => !isOn || hasTlsForEveryHost(),
     does: "redirects plain HTTP to HTTPS, also where the host has no certificate",
   }),
   "preserve-trailing-slash": row({

@@ -40,7 +40,8 @@ export interface Row<T = unknown> {
 export interface Surroundings {
   /** The text of another annotation, trimmed as its type says; null where it is missing, or not text. */
   readonly textOf: (name: string) => string | null;
-  readonly spec: unknown;
+  /** Whether a TLS entry names the host of each rule: requests are redirected to HTTPS without an annotation. */
+  readonly hasTlsForEveryHost: () => boolean;
 }
 
 /** What becomes of an annotation. */
