@@ -58,6 +58,7 @@ if [ -f "$run/sysctl" ]; then
     case $rules in *KUBE-* | *CNI-*) grep -vE 'KUBE-|CNI-' <<<"$rules" | "$table-restore" ;; esac
   done
   ip link delete pingress0 2>/dev/null
+  ip route delete unreachable 10.88.0.0/16 2>/dev/null
   for range in 10.88.0.0/16 10.99.0.0/24; do
     conntrack -D -s "$range" >/dev/null 2>&1
     conntrack -D -d "$range" >/dev/null 2>&1

@@ -93,6 +93,9 @@ if [ "$tier" = node ]; then
   ip link add pingress0 type bridge
   for node in $(seq "$nodes"); do ip address add "10.99.0.$node/32" dev pingress0; done
   ip link set pingress0 up
+  # An address without a pod is unreachable, as in any cluster: the default route may lead to a gateway
+  # that accepts every connection, and a proxy would take its response for the pod's.
+  ip route replace unreachable 10.88.0.0/16
   sysctl -qw net.ipv4.ip_forward=1
 fi
 

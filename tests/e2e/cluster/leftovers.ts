@@ -3,7 +3,7 @@
  * thing; none once it has been taken away.
  */
 
-/** Mounts, interfaces, rules of iptables and processes. */
+/** Mounts, interfaces, routes, rules of iptables and processes. */
 export async function leftovers(run: string): Promise<string[]> {
   const mounts = (await Deno.readTextFile("/proc/mounts")).split("\n")
     .map((line) => line.split(" ")[1] ?? "")
@@ -15,6 +15,7 @@ export async function leftovers(run: string): Promise<string[]> {
   return [
     ...mounts.map((path) => `mount ${path}`),
     ...interfaces.map((name) => `interface ${name}`),
+    ...(await routes()).map((route) => `route ${route}`),
     ...rules.flat().map((rule) => `rule ${rule}`),
     ...processes().filter(({ line }) => line.includes(`${run}/`)).map(({ line }) => line),
     ...podProcesses(),
@@ -24,6 +25,14 @@ export async function leftovers(run: string): Promise<string[]> {
 /** Command lines of what runs in pods. */
 export function podProcesses(): string[] {
   return processes().filter(({ isInPod }) => isInPod).map(({ line }) => line);
+}
+
+/** Of pods that are gone; those of pods go with their interfaces. */
+async function routes(): Promise<string[]> {
+  const { stdout } = await new Deno.Command("ip", { args: ["route"] }).output();
+  return new TextDecoder().decode(stdout).split("\n").filter((route) =>
+    route.startsWith("unreachable 10.88.")
+  );
 }
 
 async function rulesOf(program: string): Promise<string[]> {

@@ -29,6 +29,8 @@ const SHORT_TIMEOUT = 2_000;
 /** How long each state is looked at where nothing is to change, in ms. */
 const LOOK = 5_000;
 const PATIENCE = 120_000;
+/** One after the other; by chance they all succeed once in a million times. */
+const CONNECTIONS = 20;
 
 export async function gatewayAddress(scene: Scene, form: Form): Promise<Finding> {
   const away = form === "long" ? 300_000 : 10_000;
@@ -68,6 +70,8 @@ export async function gatewayAddress(scene: Scene, form: Form): Promise<Finding>
       "EndpointSlices of the proxies that are there",
       () => isTrue(scene, namespace),
     );
+    // kube-proxy follows the slices a moment later.
+    await eventually("no connection to a proxy that has gone", () => isSteady(entry), PATIENCE);
     await under(scene, entry, (load) => load.lasts(LOOK), (_, failures) => {
       finding.count("failed once a controller was back", failures.length, 0, failures);
     });
@@ -140,6 +144,15 @@ async function deleteProxy(scene: Scene): Promise<void> {
     `app.kubernetes.io/name=${PROXY}`,
     others.length + 1,
   );
+}
+
+/** Whether new connections to the address all succeed: one in two fails while a proxy that has gone is listed. */
+async function isSteady({ address, httpPort: port }: Entry): Promise<boolean> {
+  for (let i = 0; i < CONNECTIONS; i++) {
+    const answer = await ask({ address, port }, { host: HOST, path: "/?id=1" }).catch(() => null);
+    if (answer?.status !== 200) return false;
+  }
+  return true;
 }
 
 /** Whether the Gateway's EndpointSlices have the addresses of the proxies, and no others. */
