@@ -38,7 +38,7 @@ export interface HandshakeReport extends Percentiles {
 }
 
 /** How long after the end an answer may still come, in µs. */
-const PATIENCE = 5e6;
+const PATIENCE = 30e6;
 
 const [url, authority, ...rest] = Deno.args;
 const [connections, seconds] = rest.map(Number);
