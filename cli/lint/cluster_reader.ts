@@ -39,6 +39,9 @@ interface PartReading {
 
 const ROLE = "the ClusterRole pingress-lint of overlays/lint does";
 
+/** The ConfigMap that the role may read. */
+const NAMED_CONFIG_MAP = "ingress-nginx-controller";
+
 /** All at once, so that a server that answers nothing costs the time-out once. */
 export async function readCluster(
   cluster: Cluster,
@@ -105,9 +108,11 @@ async function readConfigMap(cluster: Cluster, named: string): Promise<PartReadi
     };
   }
   const { timeout } = cluster;
-  return unread({ verb: "get", resource: CONFIG_MAPS, namespace, error, timeout });
+  return unread({ verb: "get", resource: CONFIG_MAPS, namespace, name, error, timeout });
 }
 
 function unread(call: FailedCall): PartReading {
-  return { part: {}, unread: [{ ...unreadOf(call, ROLE), at: null }] };
+  const isNamed = call.name == null || call.name === NAMED_CONFIG_MAP;
+  const role = isNamed ? ROLE : `${ROLE} once ${call.name} is among its resourceNames`;
+  return { part: {}, unread: [{ ...unreadOf(call, role), at: null }] };
 }

@@ -101,13 +101,8 @@ function unservedPaths(
   findings: readonly Finding[],
   locate: Locate,
 ): Finding[] {
-  const isExplained =
-    problems.some((problem) =>
-      problem.severity === "error" || SAME_THERE.has(problem.reason) ||
-      isAboutMissingSecret(problem)
-    ) ||
-    findings.some(({ verdict }) => verdict === "BREAKS");
-  if (isExplained) return [];
+  if (findings.some(({ verdict }) => verdict === "BREAKS")) return [];
+  // Also where a Secret is missing or cannot be read: that alone leaves other paths as they are there.
   if (closedBy !== null) {
     return [{
       verdict: "BREAKS",
@@ -119,6 +114,10 @@ function unservedPaths(
       at: locate(""),
     }];
   }
+  const isExplained = problems.some((problem) =>
+    problem.severity === "error" || SAME_THERE.has(problem.reason) || isAboutMissingSecret(problem)
+  );
+  if (isExplained) return [];
   return status.paths
     .filter(({ outcome }) => outcome === "failing" || outcome === "dropped")
     .map(({ field }): Finding => ({

@@ -384,6 +384,21 @@ data: { ${data} }
   });
 }
 
+Deno.test("an Ingress that the ConfigMap closes is BREAKS, also where a Secret of it is missing", () => {
+  const folder = {
+    "a.yaml": ingress({ spec: { tls: [{ hosts: ["a.example.com"], secretName: "missing" }] } }),
+    "c.yaml": `
+apiVersion: v1
+kind: ConfigMap
+metadata: { name: conf, namespace: edge }
+data: { enable-modsecurity: "true" }
+`,
+  };
+  const { ingresses: [{ verdict, findings }] } = lintTexts(folder, {}, "edge/conf");
+  assert.equal(verdict, "BREAKS");
+  assert.ok(findings.some(({ rule }) => rule === "configmap/closed"));
+});
+
 Deno.test("manifests of any shape are linted without an exception", () => {
   const odd: unknown[] = [null, 1, "x", [], {}, [{}], { a: 1 }, "nginx", true];
   for (const value of odd) {

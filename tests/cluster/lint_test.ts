@@ -143,7 +143,8 @@ clusterTest(
     const own = result.ingresses.filter(({ name }) => name.startsWith(`${namespace}/`));
     deepEqual(own.map(({ name, verdict, at }) => [name, verdict, at]), [
       [`${namespace}/broken`, "BREAKS", null],
-      [`${namespace}/same`, "SAME", null],
+      // Closed by the ConfigMap, although its Secret is not read.
+      [`${namespace}/same`, "BREAKS", null],
     ]);
     deepEqual(result.unreadable, []);
     match(
@@ -190,6 +191,12 @@ clusterTest(
     );
     match(messages[1], /^cannot list services: .*; Allow the verb list on services; /);
     equal(messages.length, 2);
+    const other = await lintJson([
+      `--kubeconfig=${kubeconfig}`,
+      `--configmap=${namespace}/renamed`,
+    ]);
+    const unread = other.unreadable.find(({ message }) => message.startsWith("cannot get"));
+    match(unread!.remedy, /pingress-lint .* does once renamed is among its resourceNames$/);
   },
 );
 
