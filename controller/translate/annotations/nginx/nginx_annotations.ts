@@ -2,7 +2,7 @@
  * The annotations of ingress-nginx of one Ingress. In: its `metadata.annotations`, of unknown shape, and
  * its spec. Out: each annotation with its row, and the values that their types read.
  */
-import { asList, asObject, fieldOf, isAbsent } from "../../../base/json.ts";
+import { asObject, isAbsent } from "../../../base/json.ts";
 import { TextMemo } from "../../../base/text_memo.ts";
 import { NO_DEFAULTS } from "../../model/global_settings.ts";
 import type { Group, Row, Surroundings } from "./rows/row.ts";
@@ -56,10 +56,7 @@ export class NginxAnnotations {
       }),
     );
     this.written = [...this.#texts].map(([name, text]) => this.#written(name, text));
-    this.#surroundings = {
-      textOf: (name) => this.textOf(name),
-      hasTlsForEveryHost: () => hasTlsForEveryHost(spec),
-    };
+    this.#surroundings = { textOf: (name) => this.textOf(name), spec };
   }
 
   /** The text of an annotation or, where it is missing or empty, of an alias; null where it is none. */
@@ -121,17 +118,4 @@ function textOf(value: unknown, type: ValueType<unknown> | undefined): string | 
   if (isAbsent(value)) return "";
   if (typeof value === "string") return trimmed(value, type);
   return typeof value === "boolean" || typeof value === "number" ? String(value) : null;
-}
-
-/** Whether a TLS entry names the host of each rule, so that its requests are redirected to HTTPS. */
-function hasTlsForEveryHost(spec: unknown): boolean {
-  const names = new Set(
-    (asList(fieldOf(spec, "tls")) ?? []).flatMap((entry) => asList(fieldOf(entry, "hosts")) ?? []),
-  );
-  const rules = asList(fieldOf(spec, "rules")) ?? [];
-  return rules.length > 0 && rules.every((rule) => {
-    const host = fieldOf(rule, "host");
-    return typeof host === "string" && (names.has(host) ||
-      names.has(`*${host.slice(Math.max(0, host.indexOf(".")))}`));
-  });
 }

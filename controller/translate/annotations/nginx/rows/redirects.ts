@@ -85,7 +85,6 @@ export const REDIRECTS = {
     protects: true,
     invalid: "close",
     verdict: differs(OF_PATHS),
-    isHarmless: (isOn, { hasTlsForEveryHost }) => !isOn || hasTlsForEveryHost(),
     does: "redirects plain HTTP to HTTPS, also where the host has no certificate",
   }),
   "preserve-trailing-slash": row({

@@ -40,8 +40,7 @@ export interface Row<T = unknown> {
 export interface Surroundings {
   /** The text of another annotation, trimmed as its type says; null where it is missing, or not text. */
   readonly textOf: (name: string) => string | null;
-  /** Whether a TLS entry names the host of each rule: requests are redirected to HTTPS without an annotation. */
-  readonly hasTlsForEveryHost: () => boolean;
+  readonly spec: unknown;
 }
 
 /** What becomes of an annotation. */
