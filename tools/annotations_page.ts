@@ -7,6 +7,7 @@ import {
   canClose,
   GROUPS,
   isHonoured,
+  needsProfile,
   ROWS,
 } from "../controller/translate/annotations/nginx/table.ts";
 
@@ -398,7 +399,7 @@ function sentence(clause: string): string {
 /** Supported annotations that close their paths without the profile. */
 function protecting(): string[] {
   return [...ROWS]
-    .filter(([, row]) => isHonoured(row) && row.protects && canClose(row))
+    .filter(([, row]) => needsProfile(row))
     .map(([name]) => name)
     .filter((name) => !PROTECTED_BY_OTHERS.has(name));
 }

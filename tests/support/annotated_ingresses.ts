@@ -2,11 +2,7 @@
  * Ingresses with annotations of ingress-nginx, for tests. In: annotations and paths by name. Out: the
  * snapshot that the controller makes of them, with one Service of each namespace behind all paths.
  */
-import {
-  BY_NAME,
-  canClose,
-  isHonoured,
-} from "../../controller/translate/annotations/nginx/table.ts";
+import { BY_NAME, needsProfile } from "../../controller/translate/annotations/nginx/table.ts";
 import { translate, type TranslateOptions } from "../../controller/translate/translator.ts";
 import type { KubeSecret } from "../../controller/kube/resources.ts";
 import type { Snapshot } from "../../shared/snapshot/types.ts";
@@ -45,7 +41,7 @@ const OPTIONS: TranslateOptions = {
 
 /** What closes paths only for want of the profile. */
 const PROTECTING: readonly string[] = [...BY_NAME]
-  .filter(([, { row }]) => isHonoured(row) && canClose(row) && row.protects)
+  .filter(([, { row }]) => needsProfile(row))
   .map(([name]) => name);
 
 const CONFIG_MAP = { namespace: "ingress-nginx", name: "ingress-nginx-controller" };

@@ -19,7 +19,7 @@ import { BACKENDS } from "./rows/backends.ts";
 import { CANARY } from "./rows/canary.ts";
 import type { Row } from "./rows/row.ts";
 import { correction, invalid } from "./rows/value.ts";
-import { BY_NAME, canClose, isHonoured, isOff, NGINX_PREFIX } from "./table.ts";
+import { BY_NAME, canClose, isHonoured, isOff, needsProfile, NGINX_PREFIX } from "./table.ts";
 
 export const UNSUPPORTED = "is not supported";
 
@@ -84,8 +84,8 @@ function lackOfProfile(
   annotations: NginxAnnotations,
 ): Pick<Refusal, "fault" | "remedy" | "needsProfile"> | null {
   // `refuseGlobalAuth` judges it: it must not be accepted.
-  if (name === "enable-global-auth" || !isHonoured(row) || !canClose(row)) return null;
-  if (!row.protects || text === null || annotations.read(row, text) === null) return null;
+  if (name === "enable-global-auth" || !needsProfile(row)) return null;
+  if (text === null || annotations.read(row, text) === null) return null;
   return annotations.isHarmless(row, text)
     ? null
     : { fault: null, remedy: PROFILE_REMEDY, needsProfile: true };

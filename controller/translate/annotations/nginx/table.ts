@@ -80,6 +80,11 @@ export function isHonoured({ verdict }: Row): boolean {
   return verdict.kind === "honoured" || verdict.kind === "differs";
 }
 
+/** Whether its paths are closed without the profile nginx, although it has an effect; unless its value is harmless. */
+export function needsProfile(row: Row): boolean {
+  return isHonoured(row) && row.protects && canClose(row);
+}
+
 /** What turns a feature off: Go's booleans, nginx's own word, and no limit. */
 const OFF: ReadonlySet<string> = new Set(["false", "f", "off", "0"]);
 
