@@ -253,8 +253,10 @@ async function bearsRenewal(cluster: TestCluster): Promise<void> {
   console.log(`a renewed token: published after ${milliseconds} ms`);
   assert.ok(gateway!.recorded({ token: next }, from).length > 0);
   const complaints = scene.controller.lines.filter(isComplaint)
-    // An API server that is slow for a second says nothing of the token.
-    .filter(({ reason }) => !String(reason).includes("no answer within"));
+    // A call about the lease has a time-out of 1 s, which a busy API server exceeds with any token.
+    .filter(({ lease, reason }) =>
+      lease === undefined || !String(reason).includes("no answer within")
+    );
   assert.deepEqual(complaints, []);
 }
 
