@@ -102,7 +102,7 @@ function unservedPaths(
   locate: Locate,
 ): Finding[] {
   if (findings.some(({ verdict }) => verdict === "BREAKS")) return [];
-  // Also where a Secret is missing or cannot be read: that alone leaves other paths as they are there.
+  // Before Secrets that are missing or not read: the ConfigMap closes the Ingress whatever they contain.
   if (closedBy !== null) {
     return [{
       verdict: "BREAKS",
