@@ -16,8 +16,11 @@ export interface Counters {
   /** Bytes that are published, of ConfigMaps and of Secrets. */
   readonly configMapBytes: number;
   readonly secretBytes: number;
+  /** Objects with a problem, by its reason, for example `ClusterLimitExceeded`. */
+  readonly problems: Readonly<Record<string, number>>;
 }
 
+const PROBLEMS = /^pingress_config_problems\{(.*)\}$/;
 const CALLS = /^pingress_controller_api_requests_total\{(.*)\}$/;
 
 export async function readCounters(controller: ControllerProcess): Promise<Counters> {
@@ -31,8 +34,11 @@ export function countersOf(text: string): Counters {
   const series = seriesOf(text);
   const value = (name: string) => series.get(name) ?? 0;
   const calls: Record<string, number> = {};
+  const problems: Record<string, number> = {};
   let failedCalls = 0;
   for (const [name, count] of series) {
+    const ofProblem = PROBLEMS.exec(name)?.[1];
+    if (ofProblem !== undefined && count > 0) problems[labelsOf(ofProblem).reason] = count;
     const labels = CALLS.exec(name)?.[1];
     if (labels === undefined) continue;
     const { verb, resource, code } = labelsOf(labels);
@@ -47,10 +53,11 @@ export function countersOf(text: string): Counters {
     publishing: value('pingress_controller_job_duration_seconds_sum{job="publish"}') * 1000,
     configMapBytes: value('pingress_controller_published_bytes{kind="ConfigMap"}'),
     secretBytes: value('pingress_controller_published_bytes{kind="Secret"}'),
+    problems,
   };
 }
 
-/** What was counted from one time to another; bytes are those of the second. */
+/** What was counted from one time to another; bytes and problems are those of the second. */
 export function counterDifference(before: Counters, after: Counters): Counters {
   const names = Object.keys(after.calls)
     .filter((name) => after.calls[name] > (before.calls[name] ?? 0));

@@ -48,3 +48,10 @@ Deno.test("a difference has only the calls in between", async () => {
   assert.equal(translating, 0);
   assert.equal(configMapBytes, 5000);
 });
+
+Deno.test("problems are counted by their reason, without those that have ended", async () => {
+  const metrics = new ControllerMetrics();
+  metrics.set("pingress_config_problems", 1698, { reason: "ClusterLimitExceeded" });
+  metrics.set("pingress_config_problems", 0, { reason: "SecretMissing" });
+  assert.deepEqual(countersOf(await metrics.text()).problems, { ClusterLimitExceeded: 1698 });
+});

@@ -4,6 +4,7 @@
  *
  * The exit code is 1 where something did not work, and never because it was slow.
  */
+import { formatSize } from "../../shared/options.ts";
 import { runCommand } from "../command.ts";
 import { join } from "node:path";
 import type { LiveConfigMap, LiveSecret } from "../../controller/outputs/publish/objects.ts";
@@ -31,6 +32,7 @@ async function main(options: ControllerBenchOptions): Promise<void> {
     ...options.annotationSets === 0
       ? []
       : [`8 annotations on each Ingress, of ${options.annotationSets} sets of values`],
+    `memory limit of the proxies: ${formatSize(options.proxyMemory)}`,
     `${await describeMachine()}; Kubernetes ${gitVersion}`,
     ...options.controllerArg.length === 0 ? [] : [`with ${options.controllerArg.join(" ")}`],
   ];

@@ -56,6 +56,14 @@ export const CONTROLLER_BENCH_OPTIONS = defineOptions({
       "Distinct sets of values of 8 ingress-nginx annotations that every Ingress gets, in the " +
       "profile nginx. 0 for none.",
   },
+  proxyMemory: {
+    type: "size",
+    min: 1,
+    default: 2 ** 30,
+    reason: "the limit of the workload that the controller creates",
+    help: "Memory limit of the proxies. The controller serves no more than they have memory for: " +
+      "10,000 sets of annotations need 2GiB.",
+  },
   starts: {
     type: "integer",
     min: 1,

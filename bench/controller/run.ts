@@ -3,6 +3,7 @@
  * burst, each with its times, CPU time and calls; throws where something does not work.
  */
 import { ControllerProcess } from "../../tests/cluster/support/controller_process.ts";
+import { PROXY_NAME } from "../../controller/outputs/workload/names.ts";
 import type { TestCluster } from "../../tests/cluster/support/cluster.ts";
 import { type Change, CHANGED_KINDS, type ChangedKind, changeOf, newPath } from "./changes.ts";
 import { counterDifference, type Counters, readCounters } from "./counters.ts";
@@ -71,6 +72,8 @@ export class ControllerRun {
   readonly #population: Population;
   readonly #options: ControllerBenchOptions;
   readonly #watch: PublishedWatch;
+  /** The path of a file for `--proxy-pod-template`. */
+  readonly #podTemplate: string;
   readonly #progress: Progress;
 
   private constructor(
@@ -78,12 +81,14 @@ export class ControllerRun {
     population: Population,
     options: ControllerBenchOptions,
     watch: PublishedWatch,
+    podTemplate: string,
     progress: Progress,
   ) {
     this.#cluster = cluster;
     this.#population = population;
     this.#options = options;
     this.#watch = watch;
+    this.#podTemplate = podTemplate;
     this.#progress = progress;
   }
 
@@ -96,9 +101,13 @@ export class ControllerRun {
   ): Promise<RunResult> {
     // A connection of its own: what the changes send must not hold up what is watched.
     const watch = await PublishedWatch.open(cluster.as(cluster.adminToken), NAMESPACE);
+    const podTemplate = await Deno.makeTempFile({ prefix: "pingress-", suffix: ".json" });
     try {
-      return await new ControllerRun(cluster, population, options, watch, progress).#measure();
+      await Deno.writeTextFile(podTemplate, JSON.stringify(podTemplateOf(options.proxyMemory)));
+      return await new ControllerRun(cluster, population, options, watch, podTemplate, progress)
+        .#measure();
     } finally {
+      await Deno.remove(podTemplate);
       await watch.close();
     }
   }
@@ -148,6 +157,7 @@ export class ControllerRun {
       kubeconfig,
       args: [
         ...["--backend=HostPort", "--endpoint-interval=0"],
+        `--proxy-pod-template=${this.#podTemplate}`,
         ...annotationSets === 0 ? [] : ["--nginx-class=pingress"],
         ...controllerArg,
       ],
@@ -171,8 +181,9 @@ export class ControllerRun {
       };
       return { controller, start };
     } catch (error) {
+      const reason = await problemsOf(controller);
       await controller[Symbol.asyncDispose]();
-      throw error;
+      throw new Error(`${(error as Error).message}${reason}`, { cause: error });
     }
   }
 
@@ -259,6 +270,23 @@ export class ControllerRun {
     const type = "application/merge-patch+json";
     const { status, text } = await this.#cluster.request("PATCH", path, patch, type);
     if (status !== 200) throw new Error(`PATCH ${path}: ${status} ${text}`);
+  }
+}
+
+/** @param memory In bytes. */
+function podTemplateOf(memory: number): unknown {
+  const resources = { limits: { memory: String(memory) } };
+  return { spec: { containers: [{ name: PROXY_NAME, resources }] } };
+}
+
+/** What the controller reports about its objects, as the end of a sentence; empty where it cannot be read. */
+async function problemsOf(controller: ControllerProcess): Promise<string> {
+  try {
+    const problems = Object.entries((await readCounters(controller)).problems);
+    const counts = problems.map(([reason, count]) => `${count} ${reason}`);
+    return counts.length === 0 ? "" : `; problems: ${counts.join(", ")}`;
+  } catch {
+    return "";
   }
 }
 

@@ -69,18 +69,21 @@ export async function main(
   progress.end();
   const { columns, style } = terminal;
   terminal.write(OUTPUTS[format](result, { columns, style, excerptAt: read.input.excerptAt }));
-  const found = result.ingresses.length + result.notChecked.length + result.unreadable.length;
+  const found = result.ingresses.length + result.unreadable.length;
   if (found === 0 && !hasGatewayApi(read.input)) {
-    return refuse(
-      cluster === null
-        ? `There is no Ingress or Gateway in ${
-          parsed.command.paths.join(", ")
-        }; name a folder that ` +
-          "has some"
-        : `There is no Ingress in the cluster of context ${cluster.context}; name another`,
-    );
+    return refuse(nothingChecked(result, parsed.command));
   }
   return exitCode(result, failOn);
+}
+
+/** One line with the remedy, where a check that says nothing must not pass. */
+function nothingChecked({ notChecked }: LintResult, { paths, cluster }: LintCommand): string {
+  if (notChecked.length > 0) {
+    return "No Ingress was checked; each one that was left out is listed with the flag that adds it";
+  }
+  return cluster === null
+    ? `There is no Ingress or Gateway in ${paths.join(", ")}; name a folder that has some`
+    : `There is no Ingress in the cluster of context ${cluster.context}; name another`;
 }
 
 function hasGatewayApi({ resources, problems }: LintInput): boolean {

@@ -134,6 +134,8 @@ Deno.test("the exit code is 1 from --fail-on upwards, and 2 for an incomplete re
   assert.equal(exitCode({ ...differs, unreadable }, "OPENS"), 2);
 });
 
+const SAME = "tests/golden/lint/folder/1-same.yaml";
+
 /** Runs the task's program with the task's permissions. */
 async function run(...args: string[]): Promise<{ code: number; out: string; err: string }> {
   const command = new Deno.Command(Deno.execPath(), {
@@ -147,8 +149,7 @@ async function run(...args: string[]): Promise<{ code: number; out: string; err:
 }
 
 Deno.test("the task lints a folder, with short and long flags", async () => {
-  const same = "tests/golden/lint/folder/1-same.yaml";
-  const { code, out } = await run("-o", "json", same);
+  const { code, out } = await run("-o", "json", SAME);
   assert.equal(code, 0);
   assert.equal(JSON.parse(out).totals.same, 1);
   const folder = await run("tests/golden/lint/folder", "--output=text");
@@ -169,6 +170,8 @@ Deno.test("bad use of lint exits with 2 and says what helps", async () => {
       [["tests/golden/lint/folder", "-o", "xml"], /--output/],
       [["examples", "--configmap", "a/b"], /neither a file nor a ConfigMap/],
       [["tests/golden/lint/folder/5-controller.yaml"], /There is no Ingress/],
+      [[SAME, "--watch-namespace=elsewhere"], /No Ingress was checked/],
+      [[SAME, "--nginx-class=elsewhere"], /No Ingress was checked/],
     ] as const
   ) {
     const { code, err } = await run(...args);
@@ -185,6 +188,6 @@ Deno.test("a folder with a Gateway and without Ingresses is linted", async () =>
 
 Deno.test("a ConfigMap in a file of its own is read", async () => {
   const config = "tests/golden/lint/folder/5-controller.yaml";
-  const { out } = await run("tests/golden/lint/folder/1-same.yaml", "--configmap", config);
+  const { out } = await run(SAME, "--configmap", config);
   assert.match(out, /global-auth-url: authenticates the requests of all Ingresses/);
 });

@@ -61,7 +61,7 @@ export const LIMITS = {
     risk: "Medium",
     value: SIZE,
     verdict: differs("a lower --body-limit of the proxy is the limit"),
-    isHarmless: (bytes) => bytes >= NGINX_BODY_LIMIT,
+    isHarmless: (bytes) => bytes === 0 || bytes >= NGINX_BODY_LIMIT,
     does: "limits the size of request bodies, 0 for no limit; larger ones get 413",
   }),
 } satisfies Group;
