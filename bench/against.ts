@@ -1,7 +1,8 @@
 /**
  * `deno task bench --against REF`. In: a commit, cases, the number of pairs. Out: for each case the
  * ratio of this checkout's CPU per request to that commit's, with its 95 % interval, and whether it
- * keeps within the bound; all rounds as JSON.
+ * keeps within the bound; all rounds as JSON. `--against baseline` compares with the case's baseline in
+ * place of a commit: an access log, or traces, with none.
  *
  * A pair is a round of each, one right after the other, the first in turn. Both programs are started
  * anew after every few pairs: two starts of the same program differ by a per cent or two, by what gets
@@ -15,12 +16,13 @@ import { run } from "./child.ts";
 import { compare, type Comparison, judge, type Verdict } from "./comparison.ts";
 import { describeMachine } from "./machine.ts";
 import { measure, type Measured, type Schedule, WARM_UP } from "./measure.ts";
-import { PINGRESS, pingressAt } from "./peers/pingress.ts";
+import { PINGRESS, pingressAt, ROOT } from "./peers/pingress.ts";
 import { cpu, errorsOf, median, ratios, type Round } from "./report.ts";
 import { withSurroundings } from "./surroundings.ts";
 import type { Case, Peer } from "./model.ts";
 
 export interface AgainstOptions {
+  /** A commit, or `BASELINE`. */
   readonly against: string;
   readonly pairs: number;
   /** Even, so that each goes first as often as the other. */
@@ -47,7 +49,8 @@ export interface Block {
   readonly theirs: readonly Round[];
 }
 
-const ROOT = new URL("..", import.meta.url).pathname;
+/** In place of a commit: this checkout, without what the case has over its baseline. */
+export const BASELINE = "baseline";
 
 /** All cases, one after the other; throws, at the end, where one failed or is not within the bound. */
 export async function runAgainst(
@@ -58,16 +61,16 @@ export async function runAgainst(
   const results: AgainstResult[] = [];
   const failures: string[] = [];
   await withSurroundings((surroundings) =>
-    withWorktree(options.against, surroundings.folder, async (root) => {
-      const theirs = pingressAt(`pingress@${options.against}`, root);
+    withOther(options.against, surroundings.folder, async (other) => {
       console.log(`${await describeMachine()}; ${options.pairs} pairs of ${options.seconds} s`);
-      for (const peer of [PINGRESS, theirs]) {
+      for (const peer of [PINGRESS, other]) {
         const found = await peer.find(false);
         if (found.kind !== "found") throw new Error(`${peer.name} cannot be started`);
         console.log(`  ${peer.name}: ${found.version}`);
       }
       for (const what of cases) {
         try {
+          const theirs = options.against === BASELINE ? asBaselineOf(what, other) : other;
           // The other version is what it is compared with: its own baseline would cost half of the time.
           const result = await compareCase(
             { ...what, baseline: undefined },
@@ -149,7 +152,38 @@ export function describeResult(result: AgainstResult, against: string): string {
     `${cost(({ theirs }) => theirs)} there`;
 }
 
+/** Started as the case's baseline is. Throws for a case without one, or whose load differs from it, too. */
+export function asBaselineOf(what: Case, peer: Peer): Peer {
+  const { baseline } = what;
+  if (baseline === undefined) throw new Error(`${what.name} has no baseline`);
+  const { accessLog = false, traceRatio = 0 } = baseline;
+  const differences = (Object.keys({ ...what, ...baseline }) as (keyof Case)[]).filter((field) =>
+    !NOT_COMPARED.includes(field) && what[field] !== baseline[field]
+  );
+  if (differences.length > 0) {
+    throw new Error(
+      `${what.name} cannot be measured beside its baseline: it differs in ${differences}`,
+    );
+  }
+  return { ...peer, start: (setup) => peer.start({ ...setup, accessLog, traceRatio }) };
+}
+
+const NOT_COMPARED: readonly (keyof Case)[] = [
+  ...["name", "about", "baseline", "peers"] as const,
+  ...["accessLog", "traceRatio"] as const,
+];
+
 /** Throws where there is no such commit, or what it needs is not there. */
+async function withOther(
+  ref: string,
+  folder: string,
+  work: (other: Peer) => Promise<void>,
+): Promise<void> {
+  const name = `pingress@${ref}`;
+  if (ref === BASELINE) return await work(pingressAt(name, ROOT));
+  await withWorktree(ref, folder, (root) => work(pingressAt(name, root)));
+}
+
 async function withWorktree(
   ref: string,
   folder: string,

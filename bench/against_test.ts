@@ -1,10 +1,19 @@
 import assert from "node:assert/strict";
-import { type AgainstOptions, compareCase, describeResult, type MeasureBlock } from "./against.ts";
+import {
+  type AgainstOptions,
+  asBaselineOf,
+  compareCase,
+  describeResult,
+  type MeasureBlock,
+} from "./against.ts";
+import { ACCESS_LOG } from "./cases/access_log.ts";
 import { H1_SMALL } from "./cases/h1_small.ts";
+import { ROUTES_100K } from "./cases/routes_100k.ts";
+import { TRACES } from "./cases/traces.ts";
 import { parseBenchOptions } from "./options.ts";
 import { pingressAt } from "./peers/pingress.ts";
 import { type Round } from "./report.ts";
-import type { Peer } from "./model.ts";
+import type { Peer, Setup } from "./model.ts";
 
 const OURS = pingressAt("pingress", "/here");
 const THEIRS = pingressAt("pingress@before", "/there");
@@ -106,4 +115,26 @@ Deno.test("without names, --against measures small requests, in rounds of one se
   const { cases, duration, pairs, pairsPerStart } = parsed.options;
   assert.deepEqual([cases, duration, pairs], [["h1-small", "h2-tls-small"], 1000, 40]);
   assert.equal(pairsPerStart, 10);
+});
+
+Deno.test("beside its baseline, a case is started without its access log or traces", async () => {
+  for (const what of [ACCESS_LOG, TRACES]) {
+    const started: Pick<Setup, "accessLog" | "traceRatio">[] = [];
+    const peer: Peer = {
+      ...OURS,
+      start: ({ accessLog, traceRatio }) => {
+        started.push({ accessLog, traceRatio });
+        return Promise.reject(new Error("not started"));
+      },
+    };
+    const { accessLog = false, traceRatio = 0 } = what;
+    const setup = { accessLog, traceRatio } as Setup;
+    await assert.rejects(asBaselineOf(what, peer).start(setup));
+    assert.deepEqual(started, [{ accessLog: false, traceRatio: 0 }]);
+  }
+});
+
+Deno.test("a case whose load is not that of its baseline is not measured beside it", () => {
+  assert.throws(() => asBaselineOf(H1_SMALL, OURS), /h1-small has no baseline/);
+  assert.throws(() => asBaselineOf(ROUTES_100K, OURS), /routes-100k .* differs in routes/);
 });

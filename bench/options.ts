@@ -51,7 +51,8 @@ export const BENCH_OPTIONS = defineOptions({
     type: "string",
     value: "REF",
     help: "Measures this checkout beside another commit of it, and no peers: CPU per request in " +
-      "alternating pairs of rounds, with the median of their ratios and its 95 % interval.",
+      "alternating pairs of rounds, with the median of their ratios and its 95 % interval. " +
+      "baseline: beside this checkout without what the case adds, an access log or traces.",
   },
   pairs: {
     type: "integer",

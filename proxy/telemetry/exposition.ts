@@ -35,9 +35,11 @@ export function sample(name: MetricName, labels: string, value: number | string)
 
 /** Writes metrics in one format. */
 export class Exposition {
+  readonly format: Format;
   readonly #isOpen: boolean;
 
   constructor(format: Format) {
+    this.format = format;
     this.#isOpen = format === "openmetrics";
   }
 

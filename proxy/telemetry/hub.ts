@@ -14,6 +14,7 @@ import type { SpanRelay } from "./traces/span_relay.ts";
 import { Block, placeOfState } from "./block.ts";
 import { chunksFor } from "./chunks.ts";
 import { ExemplarStore } from "./exemplars.ts";
+import { HistogramTexts } from "./histogram_texts.ts";
 import type { Format } from "./exposition.ts";
 import { type CertificateTerm, scrape, type Scraped, type ScrapedProcess } from "./scrape.ts";
 import { RouteSeries, ServiceSeries } from "./series.ts";
@@ -64,6 +65,7 @@ export class TelemetryHub {
   readonly #services: ServiceSeries;
   /** Null without traces. */
   readonly #exemplars: ExemplarStore | null;
+  readonly #texts = { routes: new HistogramTexts(), services: new HistogramTexts() };
   /** What replaced workers have counted, less what reused slots had counted for others. */
   readonly #base = new Block();
   /** That, and those of workers; another array after each change. */
@@ -225,6 +227,7 @@ export class TelemetryHub {
       linesDropped: this.#options.output.dropped,
       spans: this.#options.traces?.relay.scraped ?? null,
       exemplars: this.#exemplars,
+      texts: this.#texts,
       about,
     };
     return scrape(scraped, format);

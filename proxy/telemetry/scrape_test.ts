@@ -1,7 +1,16 @@
 import assert from "node:assert/strict";
 import { REQUEST_ORDER } from "../filters/filter_order.ts";
-import { Block, cellAt, placeOf, placeOfReply, ROUTE_CELLS, TOTALS } from "./block.ts";
+import {
+  Block,
+  cellAt,
+  durationCell,
+  placeOf,
+  placeOfReply,
+  ROUTE_CELLS,
+  TOTALS,
+} from "./block.ts";
 import { METRICS } from "./catalogue.ts";
+import { HistogramTexts } from "./histogram_texts.ts";
 import { RouteSeries, ServiceSeries } from "./series.ts";
 import { DEFAULT_SERIES } from "./series_options.ts";
 import { NONE_SLOT, OTHER_SLOT } from "./series_slots.ts";
@@ -29,6 +38,7 @@ function scraped(block: Block): Scraped {
     routes,
     services: new ServiceSeries(DEFAULT_SERIES, () => 0),
     exemplars: null,
+    texts: { routes: new HistogramTexts(), services: new HistogramTexts() },
     endpoints: new Map([['namespace="default",service="a"', 1]]),
     inForce: {
       snapshot: {
@@ -115,4 +125,23 @@ Deno.test("each filter's replies are exposed under its own name", () => {
     const line = `pingress_filter_replies_total{filter="${filter}",status="4xx"} 7\n`;
     assert.ok(textOf(block).includes(line), filter);
   }
+});
+
+Deno.test("a second scrape has what was counted meanwhile, in either format", () => {
+  const block = busyBlock();
+  const kept = scraped(block);
+  const buckets = (format: "text" | "openmetrics") =>
+    [...scrape(kept, format)].join("").split("\n")
+      .filter((line) => line.startsWith("pingress_request_duration_seconds_"));
+  const first = buckets("text");
+  assert.deepEqual(buckets("text"), first);
+  const open = buckets("openmetrics");
+  assert.ok(open.some((line) => line.includes('le="1.0"')));
+  assert.ok(first.some((line) => line.includes('le="1"')));
+  assert.deepEqual(buckets("text"), first);
+  block.routes.grownFor(NONE_SLOT)[cellAt(NONE_SLOT, durationCell(0))]++;
+  const second = buckets("text");
+  assert.match(first[0], / 1$/);
+  assert.match(second[0], / 2$/);
+  assert.deepEqual(second, buckets("text"));
 });

@@ -16,6 +16,7 @@ import type { MetricName } from "./catalogue.ts";
 import { type Chunks, indexInChunk } from "./chunks.ts";
 import type { ExemplarStore } from "./exemplars.ts";
 import { type Exposition, labelsText, sample } from "./exposition.ts";
+import type { HistogramTexts } from "./histogram_texts.ts";
 import type { RouteSeries, ServiceSeries } from "./series.ts";
 import {
   responseCell,
@@ -63,11 +64,13 @@ export interface ScrapedSeries {
   readonly endpoints: ReadonlyMap<string, number>;
   /** Of requests by host or route; null without traces. */
   readonly exemplars: ExemplarStore | null;
+  /** Of the last scrapes. */
+  readonly texts: { readonly routes: HistogramTexts; readonly services: HistogramTexts };
 }
 
 /** What has been counted for Services, and how many endpoints they have. */
 export function* serviceMetrics(
-  { services, workers, blocks, endpoints }: ScrapedSeries,
+  { services, workers, blocks, endpoints, texts }: ScrapedSeries,
   out: Exposition,
 ): Generator<string> {
   const all = [...services.entries()];
@@ -85,6 +88,7 @@ export function* serviceMetrics(
     all,
     cells.sums(SERVICE_DURATION_CELLS),
     cells.sums([SERVICE_DURATION_SUM]),
+    texts.services,
   );
   yield* inPieces(out, "pingress_endpoints", [...endpoints], (labels, count) => {
     const ejected = Math.min(count, mostEjected(workers, services.slots.slotOf(labels)));
@@ -107,7 +111,7 @@ function mostEjected(workers: readonly ScrapedWorker[], slot: number): number {
 
 /** Each host, or route, with what has been counted for it; those without traffic have no series. */
 export function* routeMetrics(
-  { routes, blocks, exemplars }: ScrapedSeries,
+  { routes, blocks, exemplars, texts }: ScrapedSeries,
   out: Exposition,
 ): Generator<string> {
   const all = [...routes.entries()];
@@ -127,6 +131,7 @@ export function* routeMetrics(
     all,
     cells.sums(DURATION_CELLS),
     cells.sums([CELLS.durationSum]),
+    texts.routes,
     out.hasExemplars ? exemplars : null,
   );
   yield* sumOf("pingress_request_bytes_total", CELLS.bytesIn);
@@ -202,6 +207,7 @@ function histogramMetric(
   entries: readonly (readonly [string, number])[],
   sums: Sums,
   sumOf: Sums,
+  texts: HistogramTexts,
   exemplars: ExemplarStore | null = null,
 ): Generator<string> {
   const writer = out.histogram(name, DURATION_BOUNDS);
@@ -209,7 +215,11 @@ function histogramMetric(
     const counts = sums(slot);
     if (counts.every((count) => count === 0)) return "";
     // Of a slot that was another's the parts of a sum may leave a rest below 0.
-    return writer.lines(labels, counts, Math.max(0, sumOf(slot)[0]), exemplars?.of(slot));
+    const sum = Math.max(0, sumOf(slot)[0]);
+    const shown = exemplars?.of(slot);
+    if (shown !== undefined) return writer.lines(labels, counts, sum, shown);
+    const make = () => writer.lines(labels, counts, sum);
+    return texts.linesOf(slot, labels, out.format, counts, sum, make);
   });
 }
 

@@ -107,9 +107,9 @@ export class Scale {
     };
   }
 
-  sizeOf(
-    { routes, hosts, bytes, text, random, compiled, upstreams, certificates, chains, keys }: Parts,
-  ): Size {
+  sizeOf(parts: Parts): Size {
+    const { routes, hosts, bytes, text, random, alike, compiled } = parts;
+    const { upstreams, certificates, chains, keys } = parts;
     // Host and path stand in the id too.
     const all = 2 * bytes + text + routes * ROUTE_CHARACTERS;
     const characters = all + compiled + chains + keys + upstreams * 40;
@@ -119,7 +119,7 @@ export class Scale {
         this.#workers,
       ),
       published: routes * PACKED.route + upstreams * PACKED.upstream +
-        certificates * PACKED.certificate + (bytes + random + chains) * PACKED.random,
+        certificates * PACKED.certificate + (bytes - alike + random + chains) * PACKED.random,
       keys: keys + certificates * KEY_NAME,
       line: all + routes * LINE.route + upstreams * LINE.upstream +
         certificates * (LINE.certificate + KEY_NAME) + chains + keys,
@@ -151,6 +151,7 @@ export const NO_PARTS = {
   bytes: 0,
   text: 0,
   random: 0,
+  alike: 0,
   compiled: 0,
   upstreams: 0,
   endpoints: 0,

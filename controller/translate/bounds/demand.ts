@@ -6,6 +6,7 @@ import { routeId, WHOLE_HOST } from "../model/route_place.ts";
 import { type RouteSettings, settingsSizes } from "../model/route_settings.ts";
 import { ObjectCache } from "../../base/memo.ts";
 import type { PathMatch } from "../../../shared/snapshot/types.ts";
+import { alikeOf } from "./setting_sizes.ts";
 import { settingsOf } from "../model/source_settings.ts";
 import type { Source, WrittenPath } from "../model/source.ts";
 
@@ -15,6 +16,8 @@ export interface Demand {
   readonly bytes: number;
   /** Bytes of filter sets and policies, by id. */
   readonly settings: ReadonlyMap<string, number>;
+  /** Of these, characters that compression leaves out, by id. */
+  readonly alike: ReadonlyMap<string, number>;
   /** Names of Secrets. */
   readonly secrets: ReadonlySet<string>;
   readonly hosts: ReadonlySet<string>;
@@ -25,7 +28,7 @@ export interface Demand {
 /** Counts each model once. */
 export class Demands {
   /** Thousands of objects have the same settings. */
-  readonly #sizes = new ObjectCache(settingsSizes);
+  readonly #sizes = new ObjectCache(sizesOf);
   readonly #known = new ObjectCache((source: Source) => readDemand(source, this.#sizes));
 
   of(model: Source): Demand {
@@ -35,7 +38,7 @@ export class Demands {
 
 function readDemand(
   source: Source,
-  sizes: ObjectCache<RouteSettings, ReadonlyMap<string, number>>,
+  sizes: ObjectCache<RouteSettings, Sizes>,
 ): Demand {
   const { rules, tls, fallback, authenticator, otherNames } = source;
   const routes = new Map<string, number>();
@@ -68,10 +71,24 @@ function readDemand(
   }
   const secrets = new Set(tls.flatMap(({ secret }) => secret?.ref.name ?? []));
   const [own, ...others] = settingsOf(source).map((each) => sizes.of(each));
-  const settings = others.length === 0
-    ? own
-    : new Map([own, ...others].flatMap((each) => [...each]));
-  return { routes, bytes, settings, secrets, hosts, upstreams };
+  const { settings, alike } = others.length === 0 ? own : merged([own, ...others]);
+  return { routes, bytes, settings, alike, secrets, hosts, upstreams };
+}
+
+type Sizes = Pick<Demand, "settings" | "alike">;
+
+function sizesOf(settings: RouteSettings): Sizes {
+  const sizes = settingsSizes(settings);
+  const parts = [settings.filterSet, settings.policy].filter((part) => part !== null);
+  const alike = new Map(parts.map((part) => [part.id, alikeOf(part, sizes.get(part.id) ?? 0)]));
+  return { settings: sizes, alike };
+}
+
+function merged(all: readonly Sizes[]): Sizes {
+  return {
+    settings: new Map(all.flatMap(({ settings }) => [...settings])),
+    alike: new Map(all.flatMap(({ alike }) => [...alike])),
+  };
 }
 
 /** Of a path that is nothing but a regular expression. */

@@ -99,6 +99,7 @@ export class GatewayTally {
       bytes: hostBytes + filterSets.bytes + FILTER_SET_BYTES * filterSets.count + guards.bytes,
       text: this.text + listenerObjects + guards.text,
       random: this.random + listenerObjects + guards.random,
+      alike: 0,
       ...{ compiled, certificates: count, chains, keys },
       ...{ hosts: this.#hosts.size, upstreams: this.#upstreams.size },
     };

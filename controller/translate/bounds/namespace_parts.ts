@@ -6,10 +6,11 @@
 import type { ObjectRef } from "../../../shared/problem.ts";
 import { upstreamsOf } from "../../../shared/snapshot/forward_action.ts";
 import type { Certificate, Listener, Snapshot } from "../../../shared/snapshot/types.ts";
-import type { Demands } from "./demand.ts";
+import type { Demand, Demands } from "./demand.ts";
 import { keyOf } from "../../base/identity.ts";
 import { differenceOf, LastResult } from "../../base/memo.ts";
 import type { Source } from "../model/source.ts";
+import { alikeOf } from "./setting_sizes.ts";
 import { certificateSize, pairSizeOf, type PairSizes, PairTally } from "./pair_sizes.ts";
 
 /** What one namespace, or all of them, have served. */
@@ -25,6 +26,8 @@ export interface Parts {
   readonly text: number;
   /** Of these, those that compression cannot leave out. */
   readonly random: number;
+  /** Of `bytes`, those of settings that compression leaves out. */
+  readonly alike: number;
   /** Characters that compiled conditions and regular expressions take in memory beside their text. */
   readonly compiled: number;
   readonly upstreams: number;
@@ -72,11 +75,12 @@ export class PartsCounter {
     for (const namespace of changed) {
       for (const ingress of this.#byNamespace.get(namespace) ?? []) {
         const tally = tallies.of(namespace);
-        const { routes, bytes, settings, secrets, upstreams, hosts } = this.#demands.of(ingress);
+        const demand = this.#demands.of(ingress);
+        const { routes, bytes, secrets, upstreams, hosts } = demand;
         tally.routes += routes.size;
         tally.bytes += bytes;
         tally.text += routes.size * nameBytes(ingress.identity.ref);
-        tally.add({ hosts, upstreams, secrets, settings });
+        tally.add({ hosts, upstreams, secrets, settings: sizesOf(demand) });
       }
     }
     const parts = new Map(this.#counted.parts);
@@ -189,20 +193,27 @@ export function publishedOnListeners(
   );
 }
 
-/** Bytes of filter sets and policies with their ids, of those that are asked for. */
+function* sizesOf({ settings, alike }: Demand): Generator<SettingSize> {
+  for (const [id, bytes] of settings) yield { id, bytes, alike: alike.get(id) ?? 0 };
+}
+
+/** Sizes of filter sets and policies, of those that are asked for. */
 function settingsSizes(
   published: Snapshot | null,
-): (ids: readonly (string | undefined)[]) => Sizes {
+): (ids: readonly (string | undefined)[]) => readonly SettingSize[] {
   const { filterSets = [], policies = [] } = published ?? {};
   const parts = new Map([...filterSets, ...policies].map((part) => [part.id, part]));
-  const sizes = new Map<string, number>();
+  const sizes = new Map<string, SettingSize>();
   return (ids) =>
     ids.flatMap((id) => {
       const part = id === undefined ? undefined : parts.get(id);
       if (part === undefined) return [];
-      const size = sizes.get(part.id) ?? JSON.stringify(part).length;
-      sizes.set(part.id, size);
-      return [[part.id, size] as const];
+      let size = sizes.get(part.id);
+      if (size === undefined) {
+        const bytes = JSON.stringify(part).length;
+        sizes.set(part.id, size = { id: part.id, bytes, alike: alikeOf(part, bytes) });
+      }
+      return size;
     });
 }
 
@@ -214,13 +225,20 @@ export function nameBytes({ namespace, name }: Pick<ObjectRef, "namespace" | "na
   return Math.max(0, namespace.length + name.length - USUAL_NAME);
 }
 
-type Sizes = readonly (readonly [id: string, bytes: number])[];
+/** Of a filter set or policy. */
+interface SettingSize {
+  readonly id: string;
+  readonly bytes: number;
+  /** Of these, what compression leaves out. */
+  readonly alike: number;
+}
 
 /** Counts what has a name once. */
 class Tally {
   routes = 0;
   bytes = 0;
   text = 0;
+  alike = 0;
   readonly pairs = new PairTally();
   readonly #hosts = new Set<string>();
   readonly #upstreams = new Set<string>();
@@ -232,16 +250,17 @@ class Tally {
       readonly hosts?: Iterable<string>;
       readonly upstreams?: Iterable<string>;
       readonly secrets?: Iterable<string>;
-      readonly settings?: Iterable<readonly [id: string, bytes: number]>;
+      readonly settings?: Iterable<SettingSize>;
     },
   ): void {
     for (const host of what.hosts ?? []) this.#hosts.add(host);
     for (const upstream of what.upstreams ?? []) this.#upstreams.add(upstream);
     for (const secret of what.secrets ?? []) this.#secrets.add(secret);
-    for (const [id, bytes] of what.settings ?? []) {
+    for (const { id, bytes, alike } of what.settings ?? []) {
       if (this.#settings.has(id)) continue;
       this.#settings.add(id);
       this.bytes += bytes;
+      this.alike += alike;
     }
   }
 
@@ -255,9 +274,9 @@ class Tally {
   }
 
   get parts(): Parts {
-    const { routes, bytes, text, pairs: { chains, keys } } = this;
+    const { routes, bytes, text, alike, pairs: { chains, keys } } = this;
     return {
-      ...{ routes, bytes, text, random: text, compiled: 0 },
+      ...{ routes, bytes, text, random: text, alike, compiled: 0 },
       hosts: this.#hosts.size,
       upstreams: this.#upstreams.size,
       certificates: this.#secrets.size,

@@ -58,7 +58,7 @@ class Tally {
   get parts(): Parts {
     const { text, random, pairs: { chains, keys, count } } = this;
     return {
-      ...{ routes: 0, hosts: 0, bytes: 0, compiled: 0, upstreams: 0 },
+      ...{ routes: 0, hosts: 0, bytes: 0, alike: 0, compiled: 0, upstreams: 0 },
       ...{ text, random, chains, keys, certificates: count },
     };
   }

@@ -64,6 +64,7 @@ export function mostParts(
       bytes: asked.bytes + stays.bytes + ofGuards.bytes,
       text: asked.text + stays.text + listenerObjects + ofGuards.text,
       random: asked.random + stays.random + listenerObjects + ofGuards.random,
+      alike: asked.alike + stays.alike,
       compiled: asked.compiled + stays.compiled,
       upstreams: asked.upstreams + stays.upstreams,
       ...pairParts(certificates.get(namespace) ?? []),

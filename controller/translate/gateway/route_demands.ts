@@ -230,6 +230,7 @@ function plusParts(
     bytes: a.bytes + b.bytes,
     text: a.text + b.text,
     random: a.random + b.random,
+    alike: a.alike + b.alike,
     compiled: a.compiled + b.compiled,
     upstreams: a.upstreams + b.upstreams,
   };
