@@ -52,6 +52,24 @@ export function newPath({ resources }: Population, index: number, path: string):
   };
 }
 
+/** A host that no Ingress has. */
+export interface AddedHost extends Omit<Change, "mark"> {
+  readonly host: string;
+}
+
+/** Adds a host to an Ingress, whose Service is missing: a proxy responds itself as soon as it has the host. */
+export function newHost({ resources }: Population, round: number): AddedHost {
+  const { metadata, spec } = at(resources.ingresses, round * STRIDE);
+  const host = `added-${round}.example.com`;
+  const backend = { service: { name: "missing", port: { number: 80 } } };
+  const rule = { host, http: { paths: [{ path: "/", pathType: "Prefix", backend }] } };
+  return {
+    ...{ apiVersion: "networking.k8s.io/v1", kind: "Ingress", ...placeOf(metadata) },
+    patch: { spec: { rules: [...spec?.rules ?? [], rule] } },
+    host,
+  };
+}
+
 /** Another address for a Service's first endpoint, as when its pod was replaced. */
 function newEndpoint({ resources }: Population, round: number): Change {
   const { metadata, endpoints } = at(resources.endpointSlices, round * STRIDE);

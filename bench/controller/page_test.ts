@@ -15,6 +15,7 @@ const COUNTERS = {
   publishing: 90,
   configMapBytes: 2048,
   secretBytes: 1024,
+  problems: {},
 };
 const CHANGE = { published: 180, cpu: 200, counters: COUNTERS };
 const WRITES = { index: 1, parts: 2 };
@@ -29,6 +30,7 @@ const RESULT: RunResult = {
     ...{ objects: 500, changing: 900, published: 400, cpu: 700 },
     ...{ writes: WRITES, counters: { ...COUNTERS, calls: { "apply configmaps": 3 } } },
   },
+  served: [120],
   memoryAtEnd: MEMORY,
 };
 

@@ -5,12 +5,20 @@
 import { ControllerProcess } from "../../tests/cluster/support/controller_process.ts";
 import { PROXY_NAME } from "../../controller/outputs/workload/names.ts";
 import type { TestCluster } from "../../tests/cluster/support/cluster.ts";
-import { type Change, CHANGED_KINDS, type ChangedKind, changeOf, newPath } from "./changes.ts";
+import {
+  type Change,
+  CHANGED_KINDS,
+  type ChangedKind,
+  changeOf,
+  newHost,
+  newPath,
+} from "./changes.ts";
 import { counterDifference, type Counters, readCounters } from "./counters.ts";
 import type { ControllerBenchOptions } from "./options.ts";
 import { inParallel, type Population } from "./population.ts";
 import { atRest, cpuTime, memoryOf, type ProcessMemory } from "./process_usage.ts";
 import { PublishedWatch, type WriteCounts } from "./published_watch.ts";
+import { ServingProxy } from "./serving_proxy.ts";
 
 export const NAMESPACE = "pingress-system";
 const ACCOUNT = "pingress-controller-user";
@@ -61,6 +69,8 @@ export interface RunResult {
   readonly changes: Readonly<Record<ChangedKind, readonly ChangeResult[]>>;
   readonly memoryAfterChanges: ProcessMemory;
   readonly burst: BurstResult;
+  /** From the API server's response to a new host until a proxy serves it, in ms. */
+  readonly served: readonly number[];
   readonly memoryAtEnd: ProcessMemory;
 }
 
@@ -140,9 +150,10 @@ export class ControllerRun {
     const memoryAfterChanges = memoryOf(controller.pid);
     const burst = await this.#burst(controller);
     const memoryAtEnd = memoryOf(controller.pid);
+    const served = await this.#served(controller);
     const code = await controller.stop(PATIENCE);
     if (code !== 0) throw new Error(`The controller ended with ${code}`);
-    return { starts, changes, memoryAfterChanges, burst, memoryAtEnd };
+    return { starts, changes, memoryAfterChanges, burst, served, memoryAtEnd };
   }
 
   async #start(round: number) {
@@ -156,7 +167,7 @@ export class ControllerRun {
     const controller = await ControllerProcess.spawn({
       kubeconfig,
       args: [
-        ...["--backend=HostPort", "--endpoint-interval=0"],
+        ...["--backend=HostPort", "--endpoint-interval=0", "--stream-name=127.0.0.1"],
         `--proxy-pod-template=${this.#podTemplate}`,
         ...annotationSets === 0 ? [] : ["--nginx-class=pingress"],
         ...controllerArg,
@@ -265,7 +276,26 @@ export class ControllerRun {
     };
   }
 
-  async #patch({ apiVersion, kind, namespace, name, patch }: Change): Promise<void> {
+  /** Through the stream, which does not wait for what is published. */
+  async #served(controller: ControllerProcess): Promise<number[]> {
+    this.#progress(`${this.#options.changes} times one host, until a proxy serves it`);
+    const [first] = this.#population.resources.ingresses;
+    const host = first.spec?.rules?.[0]?.host ?? "";
+    await using proxy = await ServingProxy.start(
+      ...[this.#cluster, NAMESPACE, controller, host, PATIENCE] as const,
+    );
+    const times: number[] = [];
+    for (let round = 0; round < this.#options.changes; round++) {
+      await atRest(controller.pid, REST_PATIENCE);
+      const added = newHost(this.#population, round);
+      await this.#patch(added);
+      const answered = performance.now();
+      times.push(await proxy.serves(added.host, PATIENCE) - answered);
+    }
+    return times;
+  }
+
+  async #patch({ apiVersion, kind, namespace, name, patch }: Omit<Change, "mark">): Promise<void> {
     const path = await this.#cluster.pathOf(apiVersion, kind, name, namespace);
     const type = "application/merge-patch+json";
     const { status, text } = await this.#cluster.request("PATCH", path, patch, type);

@@ -16,7 +16,7 @@ const AIMS = {
 
 /** Figures with their aims: smallest, middle and largest of so many. */
 export function figures(
-  { starts, changes, memoryAfterChanges, burst, memoryAtEnd }: RunResult,
+  { starts, changes, memoryAfterChanges, burst, served, memoryAtEnd }: RunResult,
 ): Table {
   const changeRows = (name: string, results: readonly ChangeResult[]) => [
     row(`${name}: until published`, AIMS.change, results.map((one) => one.published), millis),
@@ -41,6 +41,7 @@ export function figures(
     row("burst: CPU", "", [burst.cpu], millis),
     row("burst: writes of the index", "", [burst.writes.index], String),
     row("burst: writes of parts", "", [burst.writes.parts], String),
+    row("one host: until a proxy serves it", AIMS.change, served, millis),
     row("at the end: memory", AIMS.memory, [memoryAtEnd.resident], mebibytes),
     row("at the end: memory, peak", AIMS.memory, [memoryAtEnd.peak], mebibytes),
     row("published in ConfigMaps", "", [last.counters.configMapBytes], kibibytes),

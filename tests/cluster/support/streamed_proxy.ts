@@ -44,7 +44,7 @@ export async function proxyCredentials(
 
 /** The scene's controller must know `--stream-name=127.0.0.1`. */
 export async function startStreamedProxy(
-  scene: ControllerScene,
+  scene: Pick<ControllerScene, "cluster" | "system" | "controller">,
   { args = [], snapshot = NOTHING, ...options }: StreamedProxyOptions = {},
 ): Promise<ProxyProcess> {
   const { ca, token } = options.credentials ?? await proxyCredentials(scene);
