@@ -47,10 +47,16 @@ export async function sendResponse(
   try {
     await writeAll(connection, encoder.encode(`${lines.join("\r\n")}\r\n\r\n`));
     if (pieces === undefined || request?.method === "HEAD") return;
+    // Beside the piece: a copy of each was a tenth of the CPU of a scrape of 16 MB.
+    let end = "";
     for await (const piece of readAll(pieces)) {
-      await writeAll(connection, chunked ? chunkOf(piece) : piece);
+      if (chunked) {
+        await writeAll(connection, encoder.encode(`${end}${piece.length.toString(16)}\r\n`));
+        end = "\r\n";
+      }
+      await writeAll(connection, piece);
     }
-    if (chunked) await writeAll(connection, LAST_CHUNK);
+    if (chunked) await writeAll(connection, encoder.encode(`${end}0\r\n\r\n`));
   } finally {
     stopped.removeEventListener("abort", stop);
     stop();
@@ -58,7 +64,6 @@ export async function sendResponse(
 }
 
 const encoder = new TextEncoder();
-const LAST_CHUNK = encoder.encode("0\r\n\r\n");
 
 async function* readAll(
   pieces: ReadableStreamDefaultReader<Uint8Array>,
@@ -71,15 +76,6 @@ async function* readAll(
     // A chunk of no bytes would be the last.
     if (piece.value.length > 0) yield piece.value;
   }
-}
-
-function chunkOf(piece: Uint8Array): Uint8Array {
-  const size = encoder.encode(`${piece.length.toString(16)}\r\n`);
-  const chunk = new Uint8Array(size.length + piece.length + 2);
-  chunk.set(size);
-  chunk.set(piece, size.length);
-  chunk.set([0x0d, 0x0a], size.length + piece.length);
-  return chunk;
 }
 
 async function writeAll(connection: Deno.TcpConn, bytes: Uint8Array): Promise<void> {
