@@ -72,15 +72,16 @@ export async function runAgainst(
         try {
           const theirs = options.against === BASELINE ? asBaselineOf(what, other) : other;
           // The other version is what it is compared with: its own baseline would cost half of the time.
+          const alone = { ...what, baseline: undefined };
           const result = await compareCase(
-            { ...what, baseline: undefined },
+            alone,
             PINGRESS,
             theirs,
             options,
             (peers, schedule, done) => {
               const say = (doing: string) =>
                 console.error(`[${what.name} ${done}/${options.pairs}] ${doing}`);
-              return measure(what, peers, schedule, surroundings, say);
+              return measure(alone, peers, schedule, surroundings, say);
             },
           );
           results.push(result);
