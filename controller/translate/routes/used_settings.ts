@@ -3,7 +3,7 @@
  * each of their parts once, sorted by id; the very same lists as before where nothing has changed.
  */
 import type { BlockedClients, FilterSet, Policy } from "../../../shared/snapshot/types.ts";
-import { differenceOf } from "../../base/memo.ts";
+import { differenceOf, ObjectCache } from "../../base/memo.ts";
 import { compareText } from "../../base/text_order.ts";
 import { settingsOf } from "../model/source_settings.ts";
 import type { Source } from "../model/source.ts";
@@ -45,11 +45,13 @@ export function blockedClientsOf(
   filterSets: readonly FilterSet[],
 ): { readonly blockedClients?: BlockedClients } {
   if (configured !== null) return { blockedClients: configured };
-  const isUsed = filterSets.some(({ filters }) =>
-    filters.some(({ kind }) => kind === "blocked-clients")
-  );
-  return isUsed ? { blockedClients: {} } : {};
+  return areBlocking.of(filterSets) ? { blockedClients: {} } : {};
 }
+
+/** A list of 10,000 is looked through once, and not at each change of something else. */
+const areBlocking = new ObjectCache((filterSets: readonly FilterSet[]) =>
+  filterSets.some(({ filters }) => filters.some(({ kind }) => kind === "blocked-clients"))
+);
 
 /** Parts by id, each for as long as an Ingress has it. */
 class UsedParts<T extends { readonly id: string }> {
