@@ -34,7 +34,6 @@ import { DEFAULT_NAMESPACE_BOUNDS, type NamespaceBounds } from "./bounds/namespa
 import { ProblemList } from "../base/problems.ts";
 import type { DefaultBackend } from "./routes/routes.ts";
 import type { IngressStatus } from "./model/status.ts";
-import { blockedClientsOf } from "./routes/used_settings.ts";
 import type { GatewayTranslation } from "./gateway/gateway_translation.ts";
 import type { GatewayOptions } from "./gateway/gateway_translator.ts";
 import { stayingGateways } from "./gateway/published_parts.ts";
@@ -296,7 +295,10 @@ export class Translator {
       ...(globals.settings.trustedProxies.length === 0
         ? {}
         : { trustedProxies: globals.settings.trustedProxies }),
-      ...blockedClientsOf(globals.settings.blockedClients, used.filterSets ?? NO_SETS),
+      ...memory.usedSettings.blockedClientsOf(
+        globals.settings.blockedClients,
+        used.filterSets ?? NO_SETS,
+      ),
       ...(globals.kept === null ? {} : { globalConfig: globals.kept }),
     };
     const snapshot = memory.upstreamTlsBound.apply(wanted, published, clusterBounds, problems);

@@ -6,7 +6,7 @@ import { OtlpCollector, type Respond } from "../support/otlp_collector.ts";
 import { ProxyProcess } from "../support/proxy_process.ts";
 import { snapshotOf } from "../support/test_proxy.ts";
 
-const TIMES = { request: 300, backoff: 5, longest: 50 };
+const TIMES = { request: 300, backoff: 5, longest: 50, gather: 5 };
 const REQUEST = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 /** A request's own, and its attempt's. */
 const SPANS = 2;

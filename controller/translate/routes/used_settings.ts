@@ -12,6 +12,8 @@ export class UsedSettings {
   #sources: readonly Source[] = [];
   readonly #filterSets = new UsedParts<FilterSet>();
   readonly #policies = new UsedParts<Policy>();
+  /** A list of 10,000 is looked through once, and not at each change of something else. */
+  readonly #areBlocking = new ObjectCache(needsBlockedClients);
 
   /** As fields of a snapshot, without empty lists. */
   of(
@@ -34,6 +36,11 @@ export class UsedSettings {
       ...(policies.length === 0 ? {} : { policies }),
     };
   }
+
+  /** As the function of this name. */
+  blockedClientsOf(configured: BlockedClients | null, filterSets: readonly FilterSet[]) {
+    return blockedClientsOf(configured, filterSets, (list) => this.#areBlocking.of(list));
+  }
 }
 
 /**
@@ -43,15 +50,15 @@ export class UsedSettings {
 export function blockedClientsOf(
   configured: BlockedClients | null,
   filterSets: readonly FilterSet[],
+  isBlocking = needsBlockedClients,
 ): { readonly blockedClients?: BlockedClients } {
   if (configured !== null) return { blockedClients: configured };
-  return areBlocking.of(filterSets) ? { blockedClients: {} } : {};
+  return isBlocking(filterSets) ? { blockedClients: {} } : {};
 }
 
-/** A list of 10,000 is looked through once, and not at each change of something else. */
-const areBlocking = new ObjectCache((filterSets: readonly FilterSet[]) =>
-  filterSets.some(({ filters }) => filters.some(({ kind }) => kind === "blocked-clients"))
-);
+function needsBlockedClients(filterSets: readonly FilterSet[]): boolean {
+  return filterSets.some(({ filters }) => filters.some(({ kind }) => kind === "blocked-clients"));
+}
 
 /** Parts by id, each for as long as an Ingress has it. */
 class UsedParts<T extends { readonly id: string }> {

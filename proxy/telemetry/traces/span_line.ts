@@ -105,7 +105,7 @@ export class SpanLine {
     const remote = trace.parentId === "" ? 0 : IS_REMOTE;
     this.#flags((record.tracing === SAMPLED ? 1 : 0) | HAS_IS_REMOTE | remote);
     this.#named(trace.name || nameOf(method, path), SERVER);
-    this.#times(now - record.duration, now);
+    this.#times(now, record.duration, 0);
     this.#text(KEYS.method, method);
     if (method !== record.method) this.#text(KEYS.originalMethod, record.method);
     if (record.status !== 0) this.#integer(KEYS.status, record.status);
@@ -141,13 +141,13 @@ export class SpanLine {
   ): void {
     const { address, port } = attempt.endpoint;
     const method = METHODS.has(record.method) ? record.method : "_OTHER";
-    const offset = now - turnNow();
+    const turn = turnNow();
     const where = formatAddress({ hostname: address, port });
     const query = this.#query ? request.query : "";
     this.#begin(traceId, attempt.id, trace.spanId, trace.state);
     this.#flags((record.tracing === SAMPLED ? 1 : 0) | HAS_IS_REMOTE);
     this.#named(method === "_OTHER" ? "HTTP" : method, CLIENT);
-    this.#times(attempt.startedAt + offset, attempt.endedAt + offset);
+    this.#times(now, turn - attempt.startedAt, turn - attempt.endedAt);
     this.#text(KEYS.method, method);
     if (attempt.status !== 0) this.#integer(KEYS.status, attempt.status);
     if (attempt.resends > 0) this.#integer(KEYS.resends, attempt.resends);
@@ -188,13 +188,19 @@ export class SpanLine {
     out.integer(kind);
   }
 
-  /** In ms since the epoch; what follows are attributes, of which there is one at least. */
-  #times(start: number, end: number): void {
+  /**
+   * What follows are attributes, of which there is one at least.
+   *
+   * @param now in ms since the epoch, whole ones. @param start and `end`: how long ago, in ms. A fraction of a
+   *   time since the epoch is no more exact than a quarter of a microsecond, and a request began 1 µs after its
+   *   attempt then.
+   */
+  #times(now: number, start: number, end: number): void {
     const out = this.#out;
     out.piece(START);
-    out.ascii(String(Math.round(start * 1000)));
+    out.ascii(String(now * 1000 - Math.round(start * 1000)));
     out.piece(END);
-    out.ascii(String(Math.round(end * 1000)));
+    out.ascii(String(now * 1000 - Math.round(end * 1000)));
     out.piece(ATTRIBUTES);
   }
 
