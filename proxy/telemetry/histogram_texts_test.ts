@@ -20,7 +20,7 @@ function reader(texts: HistogramTexts) {
   };
 }
 
-Deno.test("lines of a histogram are made anew after every change, and only then", () => {
+Deno.test("lines of a histogram are written again after every change, and only then", () => {
   const isMade = reader(new HistogramTexts());
   assert.equal(isMade([1, 0]), true);
   assert.equal(isMade([1, 0]), false);

@@ -91,6 +91,7 @@ export const CARRIERS: readonly Exceptions[] = [
         "new HistogramWriter",
         "streamPieces",
       ],
+      "proxy/telemetry/histogram_texts.ts": ["HistogramTexts.linesOf"],
       "proxy/telemetry/lines/log_buffer.ts": ["LogBuffer.ascii", "pieceOf"],
       "shared/admin/response.ts": ["textResponse"],
       "shared/snapshot/empty_host.ts": ["emptyHostRoute"],
