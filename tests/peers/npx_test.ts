@@ -28,7 +28,7 @@ Deno.test("npx runs the archive in an empty folder, with the Deno that npm insta
     const version = await npx("version");
     assert.equal(version.code, 0, version.stderr);
     assert.match(version.stdout, new RegExp(`^pingress ${VERSION} \\(Deno 2\\.9\\.`));
-    const lint = await npx("lint", join(ROOT, "examples"), "-o", "json");
+    const lint = await npx("lint", join(ROOT, "examples"), "--nginx-class=pingress", "-o", "json");
     assert.equal(lint.code, 0, lint.stderr);
     assert.equal(JSON.parse(lint.stdout).v, 1);
     assert.equal((await npx("no-such-command")).code, 2);
