@@ -82,8 +82,6 @@ export class ControllerRun {
   readonly #population: Population;
   readonly #options: ControllerBenchOptions;
   readonly #watch: PublishedWatch;
-  /** The path of a file for `--proxy-pod-template`. */
-  readonly #podTemplate: string;
   readonly #progress: Progress;
 
   private constructor(
@@ -91,14 +89,12 @@ export class ControllerRun {
     population: Population,
     options: ControllerBenchOptions,
     watch: PublishedWatch,
-    podTemplate: string,
     progress: Progress,
   ) {
     this.#cluster = cluster;
     this.#population = population;
     this.#options = options;
     this.#watch = watch;
-    this.#podTemplate = podTemplate;
     this.#progress = progress;
   }
 
@@ -111,13 +107,9 @@ export class ControllerRun {
   ): Promise<RunResult> {
     // A connection of its own: what the changes send must not hold up what is watched.
     const watch = await PublishedWatch.open(cluster.as(cluster.adminToken), NAMESPACE);
-    const podTemplate = await Deno.makeTempFile({ prefix: "pingress-", suffix: ".json" });
     try {
-      await Deno.writeTextFile(podTemplate, JSON.stringify(podTemplateOf(options.proxyMemory)));
-      return await new ControllerRun(cluster, population, options, watch, podTemplate, progress)
-        .#measure();
+      return await new ControllerRun(cluster, population, options, watch, progress).#measure();
     } finally {
-      await Deno.remove(podTemplate);
       await watch.close();
     }
   }
@@ -163,12 +155,13 @@ export class ControllerRun {
     const hosts = ingresses.flatMap(({ spec }) => spec?.rules ?? []).map(({ host }) => host);
     const from = this.#watch.counts;
     const began = performance.now();
-    const { annotationSets, controllerArg } = this.#options;
+    const { annotationSets, controllerArg, proxyMemory } = this.#options;
+    const podTemplate = await this.#cluster.writeFile(podTemplateOf(proxyMemory));
     const controller = await ControllerProcess.spawn({
       kubeconfig,
       args: [
         ...["--backend=HostPort", "--endpoint-interval=0", "--stream-name=127.0.0.1"],
-        `--proxy-pod-template=${this.#podTemplate}`,
+        `--proxy-pod-template=${podTemplate}`,
         ...annotationSets === 0 ? [] : ["--nginx-class=pingress"],
         ...controllerArg,
       ],
@@ -304,9 +297,9 @@ export class ControllerRun {
 }
 
 /** @param memory In bytes. */
-function podTemplateOf(memory: number): unknown {
+function podTemplateOf(memory: number): string {
   const resources = { limits: { memory: String(memory) } };
-  return { spec: { containers: [{ name: PROXY_NAME, resources }] } };
+  return JSON.stringify({ spec: { containers: [{ name: PROXY_NAME, resources }] } });
 }
 
 /** What the controller reports about its objects, as the end of a sentence; empty where it cannot be read. */

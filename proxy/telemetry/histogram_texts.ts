@@ -1,7 +1,7 @@
 /**
- * Lines of histograms, kept from scrape to scrape. In: a slot with its labels and counts. Out: its lines, made
- * anew only where the slot has counted since: of thousands of hosts, most have no request between two scrapes,
- * and joining text is two thirds of a scrape.
+ * A cache of the lines of histograms. In: a slot with its labels and counts. Out: its lines, formatted again only
+ * if they have changed since the last scrape: of thousands of hosts, most have no request between two scrapes, and
+ * formatting is two thirds of the CPU of a scrape.
  */
 import type { Format } from "./exposition.ts";
 
@@ -13,7 +13,7 @@ interface Kept {
   readonly lines: string;
 }
 
-/** Characters kept of one metric: those of 8,000 hosts. What is beyond is made for each scrape. */
+/** Characters kept of one metric: those of 8,000 hosts. Further ones are formatted at each scrape. */
 const MAX_KEPT = 12 * 1024 * 1024;
 
 export class HistogramTexts {

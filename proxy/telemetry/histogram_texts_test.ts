@@ -3,7 +3,7 @@ import { HistogramTexts } from "./histogram_texts.ts";
 
 const LABELS = 'host="a.example.com"';
 
-/** What each call gave, and whether its lines were made anew. */
+/** Checks the lines of each call, and returns whether they were formatted again. */
 function reader(texts: HistogramTexts) {
   let made = 0;
   return (

@@ -20,7 +20,7 @@ import { LoopSampler } from "./loop_sampler.ts";
 import { Metrics } from "./metrics.ts";
 import { NO_CHANGE, type SlotChange } from "./series_slots.ts";
 import type { TraceOptions } from "./traces/options.ts";
-import { type SpanBatch, Tracer } from "./traces/tracer.ts";
+import { hasSpan, type SpanBatch, Tracer } from "./traces/tracer.ts";
 
 /** What a worker starts with; can be posted to it. */
 export interface TelemetrySetup {
@@ -129,9 +129,9 @@ export class Telemetry {
   }
 
   /*
-   * The tracer is called only for requests that have spans. V8 inlines a call that each request makes, and its
-   * budget for that did not suffice for the code of the request itself then: traces of one request in a hundred
-   * cost 7 % of each.
+   * After `begin`, the tracer is called only for requests that have spans: V8 inlines calls that every request
+   * makes, and its inlining budget then did not suffice for the code of the request itself. Traces of 1 % cost 7 %
+   * of a request.
    */
 
   /** An attempt begins, whose endpoint is in the record. */
@@ -145,8 +145,8 @@ export class Telemetry {
   /** It has ended. @param status of its final response; 0 for none. */
   attemptEnded(exchange: Exchange, status: number, error: ErrorCode | null): void {
     if (this.#tracer === null) return;
-    const isWanted = exchange.record.tracing === SAMPLED || error !== null || status >= 500;
-    if (isWanted) this.#tracer.attemptEnded(exchange, status, error);
+    const { tracing } = exchange.record;
+    if (hasSpan(tracing, status, error)) this.#tracer.attemptEnded(exchange, status, error);
   }
 
   /** An exchange has got its route. @param counters of its binding. */
@@ -180,8 +180,9 @@ export class Telemetry {
     this.metrics.exchangeEnded(record, record.method, exchange.request.isGrpc);
     if (record.isLogged) this.#accessLog?.add(exchange, Date.now());
     if (this.#tracer === null) return;
-    const isWanted = record.tracing === SAMPLED || record.error !== null || record.status >= 500;
-    if (isWanted) this.#traceEnded(exchange, this.#tracer, Date.now());
+    if (hasSpan(record.tracing, record.status, record.error)) {
+      this.#traceEnded(exchange, this.#tracer, Date.now());
+    }
   }
 
   #traceEnded(exchange: Exchange, tracer: Tracer, now: number): void {

@@ -125,8 +125,8 @@ function hearsSigterm(pid: number): boolean {
 }
 
 /**
- * CPU time of the main thread, in ms. Deno takes in a handler some microseconds after the kernel has it: a signal
- * between the two ends the process as if nobody heard it, and beside other load that may last.
+ * CPU time of the main thread, in ms. Deno registers the handler with the kernel some microseconds before it can call
+ * it: a signal between the two ends the process by its default action, and under load that time may be long.
  */
 function cpuTime(pid: number): number {
   return Number(Deno.readTextFileSync(`/proc/${pid}/schedstat`).split(" ")[0]) / 1e6;

@@ -55,7 +55,7 @@ const ROUTE_CHARACTERS = 110;
 const KEY_NAME = 200;
 
 /** Compressed: what is alike in all of them costs nearly nothing, and what is random three quarters. */
-const PACKED = { route: 24, upstream: 40, endpoint: 10, certificate: 120, random: 0.77 };
+export const PACKED = { route: 24, upstream: 40, endpoint: 10, certificate: 120, random: 0.77 };
 
 /** Of each limit, what endpoints may take whatever Ingresses ask for; what they take above it yields. */
 export const ENDPOINT_SHARE = 3 / 8;

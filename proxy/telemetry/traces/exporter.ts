@@ -24,7 +24,7 @@ export interface ExporterTimes {
   readonly backoff: number;
   /** The longest that a collector may ask to wait. */
   readonly longest: number;
-  /** How long spans wait for others: a request costs 2 to 3 ms of CPU, however few it has. */
+  /** How long spans wait to share a request, which costs 2 to 3 ms of CPU whatever its size. */
   readonly gather: number;
 }
 
@@ -38,7 +38,7 @@ export const EXPORTER_TIMES: ExporterTimes = {
 const TRIES = 5;
 /** Of spans in one request, in bytes: collectors take 20 MiB and more, and a smaller one is lost as a whole. */
 const MAX_BODY = 1024 * 1024;
-/** Spans that wait for no others, in bytes: an eighth of all that may be on their way. */
+/** Waiting spans that are sent at once, in bytes: an eighth of `MAX_QUEUE` in `span_relay.ts`. */
 const FULL = 512 * 1024;
 
 const encoder = new TextEncoder();
@@ -55,8 +55,6 @@ export class Exporter {
   readonly #events: ExporterEvents;
   readonly #times: ExporterTimes;
   #waiting: Batch[] = [];
-  /** Their bytes. */
-  #size = 0;
   #gathering: ReturnType<typeof setTimeout> | undefined;
   #running: Promise<void> | null = null;
   #failing: string | null = null;
@@ -75,9 +73,9 @@ export class Exporter {
   /** Takes spans of JSON, a comma before each. */
   take(bytes: Uint8Array<ArrayBuffer>, spans: number): void {
     this.#waiting.push({ bytes, spans });
-    this.#size += bytes.length;
     if (this.#running !== null) return;
-    if (this.#size >= FULL || this.#deadline !== Infinity) this.#send();
+    const size = this.#waiting.reduce((sum, { bytes }) => sum + bytes.length, 0);
+    if (size >= FULL || this.#deadline !== Infinity) this.#send();
     else this.#gathering ??= setTimeout(() => this.#send(), this.#times.gather);
   }
 
@@ -116,7 +114,6 @@ export class Exporter {
       spans += batch.spans;
     }
     const taken = this.#waiting.splice(0, count);
-    this.#size -= size;
     return { bytes: joined(taken.map(({ bytes }) => bytes), size), spans };
   }
 

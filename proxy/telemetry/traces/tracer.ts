@@ -23,6 +23,7 @@ import {
   RequestTrace,
   type RouteTracing,
   SAMPLED,
+  type Tracing,
   UNSAMPLED,
   UNTRACED,
 } from "../../http/message.ts";
@@ -140,7 +141,7 @@ export class Tracer {
     if (client.trusted) writeRandomDigits(bytes, id, TRACE_ID_LENGTH);
     else {
       const from = added.valueStart(added.find(X_REQUEST_ID));
-      // `copyWithin` is a call into V8, which costs more than 32 bytes.
+      // `copyWithin` is a call into V8, which costs more than copying 32 bytes.
       for (let i = 0; i < REQUEST_ID_LENGTH; i++) bytes[id + i] = bytes[from + i];
     }
     let value = 0;
@@ -157,11 +158,10 @@ export class Tracer {
     if (at !== -1) writeRandomDigits(added.bytes, at + PARENT_ID_AT, PARENT_ID_LENGTH);
   }
 
-  /** It has ended. @param status of its final response; 0 for none. */
+  /** An attempt for which `hasSpan` holds has ended. @param status of its final response; 0 for none. */
   attemptEnded(exchange: Exchange, status: number, error: ErrorCode | null): void {
     const { record, added } = exchange;
     if (record.tracing === UNTRACED || record.endpoint === null) return;
-    if (record.tracing === UNSAMPLED && error === null && status < 500) return;
     const attempt: AttemptSpan = {
       id: added === null ? "" : spanIdIn(added),
       endpoint: record.endpoint,
@@ -231,6 +231,15 @@ export class Tracer {
     this.#errorSpans += spans;
     return true;
   }
+}
+
+/**
+ * Whether a request, or one of its attempts, may have a span: where it is not sampled, only if it has failed.
+ *
+ * @param status of its response; 0 for none.
+ */
+export function hasSpan(tracing: Tracing, status: number, error: ErrorCode | null): boolean {
+  return tracing === SAMPLED || error !== null || status >= 500;
 }
 
 /** With a server's error, be it that of a gRPC call, whose status is 200. */

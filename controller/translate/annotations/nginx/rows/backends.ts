@@ -42,7 +42,7 @@ export const BACKENDS = {
         "with HTTPS, the backend may choose HTTP/2",
     ),
     isSame: (protocol) => protocol !== "HTTPS",
-    // What these three lack is refused by `refusals.ts`, with or without the profile.
+    // `readProtocolWish` refuses what is not supported of these, with or without the profile.
     isHarmless: (protocol) => ["HTTP", "AUTO_HTTP", "FCGI"].includes(protocol),
     does: "sets the protocol of the backend, whose certificate is not verified by default",
   }),
