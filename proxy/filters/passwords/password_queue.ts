@@ -2,7 +2,8 @@
  * Passwords that wait to be compared. In: checks of all event loops of the process. Out: their verdicts,
  * one after the other from one thread beside those of the traffic; `busy` at once where too many wait,
  * or too many of the same client. A password that was right for a hash is known from then on, so that
- * its user does not wait behind guesses where another event loop has the connection.
+ * its user does not wait behind guesses where another event loop has the connection; a check that a client
+ * repeats while it waits is the same one.
  *
  * A check takes up to a second of a CPU: with a queue of 64 the last one waits for about six seconds at
  * bcrypt's usual cost. The thread is started by the first check: most proxies have none to do.
@@ -45,6 +46,8 @@ export class PasswordQueue {
   /** By id, in their order; the first is under way. */
   readonly #waiting = new Map<number, Waiting>();
   readonly #ofClient = new Map<string, number>();
+  /** By client and digest: a browser sends its first requests with a login at the same time. */
+  readonly #pending = new Map<string, Promise<PasswordVerdict>>();
   #lastId = 0;
 
   /** @param start the thread; tests have their own. */
@@ -60,6 +63,9 @@ export class PasswordQueue {
       return Promise.resolve("right");
     }
     const { client } = check;
+    const key = `${client} ${digest}`;
+    const pending = this.#pending.get(key);
+    if (pending !== undefined) return pending;
     const count = this.#ofClient.get(client) ?? 0;
     if (this.#waiting.size >= MAX_WAITING || count >= MAX_OF_CLIENT) {
       return Promise.resolve("busy");
@@ -68,10 +74,12 @@ export class PasswordQueue {
     const { promise, resolve, reject } = Promise.withResolvers<PasswordVerdict>();
     this.#waiting.set(++this.#lastId, { check, settle: resolve, fail: reject });
     if (this.#waiting.size === 1) this.#next();
-    return promise.then((verdict) => {
+    const settled = promise.then((verdict) => {
       if (verdict === "right") this.#remember(digest);
       return verdict;
-    });
+    }).finally(() => this.#pending.delete(key));
+    this.#pending.set(key, settled);
+    return settled;
   };
 
   /** Ends the thread; checks that wait reject. */

@@ -48,3 +48,28 @@ Deno.test("of many right passwords the last ones used are remembered", async () 
   for (const text of ["a", "b", "a", "c", "a", "b"]) await queue.verify(check(text, text));
   assert.deepEqual(verifier.verified, ["a a", "b b", "c c", "b b"]);
 });
+
+Deno.test("requests that a browser sends at once with its first login share one check", async () => {
+  const verifier = new PlainVerifier();
+  const queue = new PasswordQueue(() => verifier);
+  const all = Array.from({ length: 12 }, () => queue.verify(check("a", "a")));
+  const others = [
+    queue.verify(check("a", "b")),
+    queue.verify({ ...check("a", "a"), client: "10.0.0.2" }),
+  ];
+  assert.deepEqual(new Set(await Promise.all(all)), new Set(["right"]));
+  assert.deepEqual(await Promise.all(others), ["wrong", "right"]);
+  assert.deepEqual(verifier.verified, ["a a", "a b", "a a"]);
+});
+
+Deno.test("a check that many share is as free to fail as any, and is made again then", async () => {
+  const verifier = new PlainVerifier();
+  let starts = 0;
+  const queue = new PasswordQueue(() => {
+    if (++starts === 1) throw new Error("no thread");
+    return verifier;
+  });
+  const all = [queue.verify(check("a", "a")), queue.verify(check("a", "a"))];
+  for (const one of await Promise.allSettled(all)) assert.equal(one.status, "rejected");
+  assert.equal(await queue.verify(check("a", "a")), "right");
+});
