@@ -3,12 +3,13 @@
  * upstream's response for those who are admitted, and nothing forwarded for others.
  */
 import assert from "node:assert/strict";
+import { credentialsOf } from "../../shared/credentials/credentials.ts";
 import type { FilterSpec, Snapshot } from "../../shared/snapshot/types.ts";
 import { Telemetry } from "../../proxy/telemetry/telemetry.ts";
 import { CidrList } from "../../shared/net/cidr.ts";
 import { Backend, Peer, refusingPort, reply, signal, statusOf } from "../support/backend.ts";
 import { echo as echoTrailers, H2Server } from "../support/h2_backend.ts";
-import { data, type Field, headers, post } from "../support/h2_frames.ts";
+import { data, type Field, get, headers, join, post } from "../support/h2_frames.ts";
 import { H2Peer } from "../support/h2_peer.ts";
 import { filteredSnapshot, upstreamTo, WEB } from "../support/filtered_routes.ts";
 import { TestProxy } from "../support/test_proxy.ts";
@@ -491,6 +492,22 @@ Deno.test("auth-url on a host of our own is served by its route, with its filter
   }
 });
 
+Deno.test("no Max-Forwards of a client responds in place of whoever authenticates", async () => {
+  await using scene = ownHosts({ external: { method: "OPTIONS" }, says: withStatus(401) });
+  for (const forwards of ["0", "1"]) {
+    const { status } = await scene.ask("/a/x", `Max-Forwards: ${forwards}\r\n`);
+    assert.equal(status, 401, forwards);
+    assert.equal(
+      (await scene.askByHttp2("/a/x", [["max-forwards", forwards]])).status,
+      401,
+      forwards,
+    );
+  }
+  assert.equal(scene.asked.length, 4);
+  assert.deepEqual(scene.asked.flatMap((head) => fieldOf(head, "max-forwards")), []);
+  assert.deepEqual(scene.seen, []);
+});
+
 Deno.test("auth-url on a host of our own without a route, or of another namespace, gives 500", async () => {
   const cases: readonly [says: string, hosts: OwnHosts, status: number][] = [
     ["no such host", { external: { authority: text("none.test") } }, 500],
@@ -724,4 +741,30 @@ Deno.test("responses with cookies, errors, and those that say so are not kept", 
     await Promise.all([1, 2, 3].map(() => scene.ask("/a/x", "Cookie: s=1\r\n")));
     assert.equal(scene.asked.length, 3, answer);
   }
+});
+
+Deno.test("parallel requests that wait for their login each get the headers of a cached response", async () => {
+  const id = "test/users auth-file";
+  const says = withStatus(200, "X-User: alice\r\n");
+  const external = { responseHeaders: ["x-user"], cache: CACHE };
+  let applied: Snapshot | null = null;
+  await using scene = new Scene(
+    external,
+    says,
+    { basic: { credentials: id, realm: "" } },
+    (all) => applied = { ...all, credentials: [credentialsOf(id, "1", "bob:{PLAIN}secret\n")] },
+  );
+  const login = ["authorization", `Basic ${btoa("bob:secret")}`] as const;
+  assert.equal((await scene.askByHttp2("/a/x", [login])).status, 200);
+  // The logins are verified again then, while the response of auth-url is at hand.
+  const credentials = [credentialsOf(id, "2", "bob:{PLAIN}secret\n")];
+  scene.proxy.server.apply({ ...applied!, credentials });
+  await using client = await H2Peer.connect(scene.proxy.port);
+  const streams = Array.from({ length: 6 }, () => client.nextStream());
+  await client.send(
+    join(...streams.map((id) => headers(id, get("/a/x", [login]), { end: true }))),
+  );
+  for (const stream of streams) assert.equal((await client.answer(stream)).status, 200);
+  assert.equal(scene.asked.length, 1);
+  assert.deepEqual(scene.seen.map((head) => fieldOf(head, "x-user")), Array(7).fill(["alice"]));
 });

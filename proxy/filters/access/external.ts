@@ -22,6 +22,7 @@ import {
   type Fields,
   fieldsOf,
   GRPC_TIMEOUT,
+  MAX_FORWARDS,
   NEVER_CROSSES,
   TRAILER,
 } from "../../http/fields.ts";
@@ -41,6 +42,8 @@ const NOT_COPIED = NEVER_CROSSES.slice();
 for (
   const id of [
     ...[CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, EXPECT, GRPC_TIMEOUT],
+    // With `auth-method: OPTIONS`, a 0 would have it answered with 200 on its way (RFC 9110 §7.6.2).
+    MAX_FORWARDS,
     TRAILER,
   ]
 ) NOT_COPIED[id] = 1;
@@ -58,7 +61,7 @@ export function externalCheck(spec: External, services: AccessServices): AccessC
   const { responseHeaders = [], signin, cache } = spec;
   const names = new FoldedNames([...responseHeaders, ...OWN_NAMES]);
   const replaced = responseHeaders.map(asciiBytes);
-  const answers = new Answers();
+  const answers = new WeakMap<Exchange, Answer>();
   const ask = async (x: Exchange) =>
     answerOf(await subrequest(x, subrequestOf(spec, names, x)), responseHeaders);
   const find: (x: Exchange) => Answer | Promise<Answer> =
@@ -88,27 +91,27 @@ export function externalCheck(spec: External, services: AccessServices): AccessC
       } catch (thrown) {
         throw failed(thrown);
       }
-      return found instanceof Promise
-        ? found.then((answer) => {
-          answers.keep(x, answer);
-          return verdictOf(answer, signin, x);
-        }, (thrown) => {
-          throw failed(thrown);
-        })
-        : verdictOf(answers.found(x, found), signin, x);
+      const verdict = (answer: Answer) => {
+        answers.set(x, answer);
+        return verdictOf(answer, signin, x);
+      };
+      if (!(found instanceof Promise)) return verdict(found);
+      return found.then(verdict, (thrown) => {
+        throw failed(thrown);
+      });
     },
     admitted: (x) => {
       const { request } = x;
       names.dropFrom(request.fields);
       if (replaced.length === 0) return;
-      const answer = answers.of(x);
+      const answer = answers.get(x) ?? null;
       // The fields of the answer are not copied: they are the same for many requests.
       x.added = x.added && withoutNamed(x.added, replaced);
       request.extra = extended(request.extra, replaced, answer === null ? NONE : addedBy(answer));
     },
     requestBody: (_, body) => new BodyWithoutTrailers(body, names),
     response: (x, head) => {
-      const cookies = answers.of(x)?.cookies ?? [];
+      const cookies = answers.get(x)?.cookies ?? [];
       if (cookies.length === 0) return;
       if (spec.alwaysSetCookie !== true && !WITH_COOKIES.has(head.status)) return;
       changeResponse(head, [], fieldsOf(cookies.map((cookie) => ["Set-Cookie", cookie] as const)));
@@ -117,31 +120,6 @@ export function externalCheck(spec: External, services: AccessServices): AccessC
 }
 
 const NONE = fieldsOf([]);
-
-/**
- * Answers by exchange. One that was at hand is used before the next exchange has its turn, and has no
- * cookies as others may have it too: it needs no entry of a WeakMap, which costs as much as a header.
- */
-class Answers {
-  readonly #kept = new WeakMap<Exchange, Answer>();
-  #latest: Exchange | null = null;
-  #found: Answer | null = null;
-
-  keep(x: Exchange, answer: Answer): void {
-    this.#kept.set(x, answer);
-  }
-
-  /** @param answer from the cache. */
-  found(x: Exchange, answer: Answer): Answer {
-    this.#latest = x;
-    this.#found = answer;
-    return answer;
-  }
-
-  of(x: Exchange): Answer | null {
-    return this.#latest === x ? this.#found : this.#kept.get(x) ?? null;
-  }
-}
 
 /** Why there is no verdict: never the client's fault, unless it has gone. */
 function failed(thrown: unknown): ProxyError {
