@@ -3,17 +3,23 @@
  * findings by the name of the Ingress that they are about.
  */
 import { isHonoured } from "../../controller/translate/annotations/nginx/table.ts";
+import { readAccepted } from "../../controller/translate/annotations/own_annotations.ts";
 import { readHost } from "../../controller/translate/model/host.ts";
-import type { HostOwnershipMode } from "../../controller/translate/translator.ts";
 import { firstOfHost, firstOfService } from "./first_wins.ts";
 import { type HostFinding, type Member, memberOf } from "./host_member.ts";
 import type { JudgedIngress } from "./judgement.ts";
+import type { LintOptions } from "./options.ts";
 import { regexNeighbours } from "./regex_mode.ts";
 import { unsupportedNeighbours } from "./unsupported_patterns.ts";
 
+export type HostFindingOptions = Pick<
+  LintOptions,
+  "hostOwnership" | "acceptUnsupported" | "allowAcceptUnsupportedAnnotation"
+>;
+
 export function hostFindings(
   judged: readonly JudgedIngress[],
-  ownership: HostOwnershipMode,
+  options: HostFindingOptions,
 ): HostFinding[] {
   const members = judged.map(memberOf);
   const byHost = new Map<string, Member[]>();
@@ -26,11 +32,11 @@ export function hostFindings(
   }
   return [
     ...[...byHost].flatMap(([host, sharing]) => [
-      ...hostWideProtection(host, sharing),
+      ...hostWideProtection(host, sharing, options),
       ...regexNeighbours(host, sharing),
       ...unsupportedNeighbours(host, sharing),
       ...firstOfHost(host, sharing),
-      ...(ownership === "shared" ? sharedAmongNamespaces(host, sharing) : []),
+      ...(options.hostOwnership === "shared" ? sharedAmongNamespaces(host, sharing) : []),
     ]),
     ...members.flatMap(aliases),
     ...members.flatMap((member) => loneCanary(member, members)),
@@ -55,25 +61,51 @@ function sharedAmongNamespaces(host: string, sharing: readonly Member[]): HostFi
   });
 }
 
-/** Here such an annotation closes the host in its own namespace; there it holds for all. */
-function hostWideProtection(host: string, sharing: readonly Member[]): HostFinding[] {
-  if (host === "") return [];
+/**
+ * Here such an annotation closes the host in its own namespace, unless it is accepted, and then nothing; there
+ * it holds for all.
+ */
+function hostWideProtection(
+  host: string,
+  sharing: readonly Member[],
+  options: HostFindingOptions,
+): HostFinding[] {
   return sharing.flatMap((by) =>
     by.annotations.written.flatMap(({ name, row, text, replacedBy }) => {
       const isProtection = row !== null && row.protects && row.scope === "host" &&
         !isHonoured(row) && replacedBy === null && !by.annotations.isHarmless(row, text);
       if (!isProtection) return [];
-      return sharing.filter(({ namespace }) => namespace !== by.namespace).map((member) => ({
+      const accepted = isAccepted(by, name, options);
+      const open = sharing.filter((one) =>
+        one.namespace !== by.namespace || (accepted && one !== by)
+      );
+      return open.map((member) => ({
         name: member.name,
         field: member.hosts.get(host)!,
         verdict: "OPENS" as const,
         rule: "host/protected-elsewhere",
-        effect: `${name} of ${by.name} holds for the whole host`,
-        difference: "it does not hold for this Ingress, which is of another namespace",
-        remedy: "Serve the host from one namespace, or protect these paths in the backend",
+        effect: host === ""
+          ? `${name} of ${by.name} holds for all rules without a host`
+          : `${name} of ${by.name} holds for the whole host`,
+        difference: member.namespace === by.namespace
+          ? `it holds for no Ingress, as ${name} is accepted as unsupported`
+          : "it does not hold for this Ingress, which is of another namespace",
+        remedy: member.namespace === by.namespace
+          ? `Do not accept ${name}, or protect these paths in the backend`
+          : "Serve the host from one namespace, or protect these paths in the backend",
       }));
     })
   );
+}
+
+function isAccepted(
+  { judged }: Member,
+  name: string,
+  { acceptUnsupported, allowAcceptUnsupportedAnnotation }: HostFindingOptions,
+): boolean {
+  return acceptUnsupported.includes(name) ||
+    (allowAcceptUnsupportedAnnotation &&
+      (readAccepted(judged.ingress.metadata?.annotations)?.includes(name) ?? false));
 }
 
 /** Names of hosts are no regular expressions here; the finding of the annotation has other faults. */

@@ -74,7 +74,7 @@ export function lint(
 ): LintResult {
   const resources = watched(input.resources, options);
   const { judged, others, globalProblems } = judge(resources, configMap, options, clock);
-  const shared = Map.groupBy(hostFindings(judged, options.hostOwnership), ({ name }) => name);
+  const shared = Map.groupBy(hostFindings(judged, options), ({ name }) => name);
   const ingresses = judged
     .map((one) => lintOne(one, shared.get(one.name) ?? [], input, options))
     .sort((a, b) => byVerdict(a, b) || (a.name < b.name ? -1 : 1));

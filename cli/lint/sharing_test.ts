@@ -11,8 +11,8 @@ interface IngressInput {
   readonly pathType?: string;
   readonly created?: string;
   readonly service?: string;
-  /** Missing: the one that all share. */
-  readonly host?: string;
+  /** Missing: the one that all share; null for none. */
+  readonly host?: string | null;
   readonly hasDefaultBackend?: true;
 }
 
@@ -32,7 +32,7 @@ function ingress({ name, namespace = "shop", annotations = {}, ...more }: Ingres
       ingressClassName: "nginx",
       ...(more.hasDefaultBackend ? { defaultBackend: { service } } : {}),
       rules: [{
-        host: more.host ?? "app.example.com",
+        ...(more.host === null ? {} : { host: more.host ?? "app.example.com" }),
         http: {
           paths: [{
             path: more.path ?? `/${name}`,
@@ -49,6 +49,40 @@ function ingress({ name, namespace = "shop", annotations = {}, ...more }: Ingres
 function lintIngresses(...inputs: readonly IngressInput[]): LintResult {
   return lintTexts({ "a.yaml": inputs.map(ingress).join("\n---\n") }, { hostOwnership: "shared" });
 }
+
+Deno.test("an annotation that protects a whole host opens the others of it where it is not enforced", () => {
+  const protect = { annotations: { "auth-tls-secret": "shop/ca" } };
+  const cases: readonly (readonly [
+    says: string,
+    inputs: readonly IngressInput[],
+    acceptUnsupported: readonly string[],
+    opened: readonly string[],
+  ])[] = [
+    ["of one namespace", [{ name: "a", ...protect }, { name: "b" }], [], []],
+    ["of two", [{ name: "a", ...protect }, { name: "b", namespace: "team" }], [], ["team/b"]],
+    [
+      "without a host",
+      [{ name: "a", ...protect, host: null }, {
+        name: "b",
+        namespace: "team",
+        host: null,
+      }],
+      [],
+      ["team/b"],
+    ],
+    ["accepted", [{ name: "a", ...protect }, { name: "b" }], ["auth-tls-secret"], ["shop/b"]],
+    ["another one accepted", [{ name: "a", ...protect }, { name: "b" }], ["limit-rps"], []],
+  ];
+  for (const [says, inputs, acceptUnsupported, opened] of cases) {
+    const result = lintTexts({ "a.yaml": inputs.map(ingress).join("\n---\n") }, {
+      hostOwnership: "shared",
+      acceptUnsupported,
+    });
+    const found = findings(result, "host/protected-elsewhere");
+    assert.deepEqual(Object.keys(found), opened, says);
+    for (const { verdict } of Object.values(found)) assert.equal(verdict, "OPENS");
+  }
+});
 
 /** By the name of the Ingress. */
 function findings({ ingresses }: LintResult, rule: string): Record<string, Finding> {
