@@ -19,6 +19,8 @@ const BATCH = 500;
 const OPTIONS: TranslateOptions = {
   ...TRANSLATE_OPTIONS,
   controllerNames: [],
+  // In other classes, valid values that protect close their paths, too, and nothing would be shown.
+  nginxClasses: ["pingress"],
 };
 
 /** What each of them needs beside it; the paths are closed by that one. */
