@@ -100,3 +100,14 @@ Deno.test("the ConfigMap and what is accepted count for the summary, and for the
       "--accept-unsupported limit-rps",
   ));
 });
+
+Deno.test("Ingresses without a class learn that they are served without the profile", () => {
+  const lists = { "nginx.ingress.kubernetes.io/whitelist-source-range": "10.0.0.0/8" };
+  const text = summary([{ name: "a", annotations: lists }, { name: "b" }], ["nginx"]);
+  assert.match(
+    text ?? "",
+    /^1 without a class, served here without the profile nginx: write spec.ingressClassName: nginx$/m,
+  );
+  const named = summary([{ name: "a", className: "nginx", annotations: lists }], ["nginx"]);
+  assert.doesNotMatch(named ?? "", /without a class/);
+});

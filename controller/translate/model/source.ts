@@ -37,6 +37,8 @@ export interface Source {
   readonly sharesWith: readonly string[];
   /** Whether the object itself is being deleted. */
   readonly isDying: boolean;
+  /** Whether it names its class. */
+  readonly hasClass: boolean;
   /** Whether `spec.rules` says something, readable or not: it is more than a default backend. */
   readonly hasRules: boolean;
   readonly defaultBackend: BackendRef | null;

@@ -139,13 +139,14 @@ export class Closures {
           ? "applies without the profile nginx"
           : "is not supported, and the paths are served without it"
       }: ${byOperator ? "--accept-unsupported" : ACCEPT_ANNOTATION} accepts that`,
-      remedy: needsProfile ? PROFILE_REMEDY : "Remove the annotation",
+      remedy: needsProfile ? profileRemedy(ingress) : "Remove the annotation",
     });
     return true;
   }
 
   #reportClosed(ingress: Source, refusal: Refusal): ReplyAction {
-    const { name, field, isHostWide, fault, remedy, facts } = refusal;
+    const { name, field, isHostWide, fault, facts } = refusal;
+    const remedy = refusal.needsProfile ? profileRemedy(ingress) : refusal.remedy;
     this.#problems.about(ingress.identity.ref).error(field, {
       reason: "NginxAnnotation",
       message: `annotation ${quote(NGINX_PREFIX + name)} ${faultOf(refusal)}, so ` +
@@ -157,6 +158,11 @@ export class Closures {
     });
     return closedAnswer(name, faultOf(refusal), ingress.identity.label);
   }
+}
+
+/** Without a class it has the profile where that of the default class does, or that of all classes that are served. */
+function profileRemedy({ hasClass }: Source): string {
+  return hasClass ? PROFILE_REMEDY : `Name a class in spec.ingressClassName. ${PROFILE_REMEDY}`;
 }
 
 /** A clause. */

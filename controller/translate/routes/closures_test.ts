@@ -175,6 +175,28 @@ const SHARED = new Ownership({
   problems: [],
 });
 
+Deno.test("an Ingress without a class learns to name one that has the profile", () => {
+  const options = {
+    ...OPTIONS,
+    ingressClasses: ["pingress", "nginx"],
+    nginxClasses: ["nginx"],
+    watchIngressWithoutClass: true,
+  };
+  const named = ingress("web", "web.example.com", { "whitelist-source-range": "10.0.0.0/8" });
+  const { ingressClassName: _, ...spec } = (named as { spec: Record<string, unknown> }).spec;
+  for (
+    const [one, remedy] of [[named, /^Turn the profile on/], [
+      { ...named, spec },
+      /^Name a class in spec.ingressClassName. Turn/,
+    ]] as const
+  ) {
+    const { problems } = run([one], options);
+    const [error] = problems.filter(({ severity }) => severity === "error");
+    assert.match(error.remedy, remedy);
+    assert.equal(statusesOf([one], options)["web.example.com"], 503);
+  }
+});
+
 /** 200 for a route to a backend, by host; of several the last in order. */
 function statusesOf(
   ingresses: readonly object[],
