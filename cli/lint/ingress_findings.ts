@@ -4,8 +4,10 @@
  */
 import { NGINX_PREFIX } from "../../controller/translate/annotations/nginx/table.ts";
 import { asList, asText, fieldOf } from "../../controller/base/json.ts";
+import { readHttpsRedirect } from "../../controller/translate/annotations/nginx/redirects.ts";
 import { isAboutBackendTls } from "../../dev/backend_tls.ts";
 import type { Problem } from "../../shared/problem.ts";
+import { annotationsOf } from "./annotation_findings.ts";
 import type { Finding, InputProblem, Verdict } from "./finding.ts";
 import type { JudgedIngress } from "./judgement.ts";
 
@@ -131,17 +133,32 @@ function unservedPaths(
     }));
 }
 
-/** The fake certificate there, `unrecognized_name` here. */
-function unnamedTls({ ingress }: JudgedIngress, locate: Locate): Finding[] {
-  return (asList(fieldOf(ingress.spec, "tls")) ?? []).flatMap((entry, i): Finding[] =>
+/**
+ * The default certificate there, or a fake one, with the redirect to it; `unrecognized_name` here, and no redirect,
+ * also with a default certificate.
+ */
+function unnamedTls(judged: JudgedIngress, locate: Locate): Finding[] {
+  const { httpsRedirect } = readHttpsRedirect(annotationsOf(judged), "nginx");
+  // Both redirect then, or neither does.
+  const isSame = httpsRedirect?.when === "always" || httpsRedirect?.when === "never";
+  return (asList(fieldOf(judged.ingress.spec, "tls")) ?? []).flatMap((entry, i): Finding[] =>
     asText(fieldOf(entry, "secretName")) !== null ? [] : [{
-      verdict: "DIFFERS",
+      verdict: isSame ? "DIFFERS" : "OPENS",
       rule: "tls/no-secret",
-      effect: "shows its default certificate, or a fake one",
-      difference: "without a default certificate, clients get the TLS alert unrecognized_name",
-      remedy: "Write secretName, or start the controller with --default-ssl-certificate",
+      effect: isSame
+        ? "shows its default certificate, or a fake one"
+        : "shows its default certificate, or a fake one, and redirects plain HTTP to HTTPS",
+      difference: isSame
+        ? NO_CERTIFICATE
+        : `plain HTTP is forwarded unless another Ingress has a certificate for the hosts; ${NO_CERTIFICATE}`,
+      remedy: isSame
+        ? "Write secretName, or start the controller with --default-ssl-certificate"
+        : 'Write secretName, or set force-ssl-redirect to "true" and start the controller with ' +
+          "--default-ssl-certificate",
       field: `spec.tls[${i}]`,
       at: locate(`spec.tls[${i}]`),
     }]
   );
 }
+
+const NO_CERTIFICATE = "without a default certificate, clients get the TLS alert unrecognized_name";

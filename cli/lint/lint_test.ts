@@ -220,6 +220,23 @@ for (const [name, same, differs] of VALUES) {
   });
 }
 
+Deno.test("a TLS entry without a Secret OPENS plain HTTP, unless redirects say otherwise", () => {
+  const cases: readonly (readonly [Readonly<Record<string, string>>, string])[] = [
+    [{}, "OPENS"],
+    [{ "ssl-redirect": "true" }, "OPENS"],
+    [{ "ssl-redirect": "false" }, "DIFFERS"],
+    [{ "force-ssl-redirect": "true" }, "DIFFERS"],
+    [{ "force-ssl-redirect": "true", "ssl-redirect": "false" }, "DIFFERS"],
+  ];
+  for (const [annotations, verdict] of cases) {
+    const result = lintIngresses([{
+      annotations,
+      spec: { tls: [{ hosts: ["app.example.com"] }] },
+    }]);
+    assert.equal(findingOf(result, "tls/no-secret").verdict, verdict, JSON.stringify(annotations));
+  }
+});
+
 Deno.test("basic authentication with users is SAME", () => {
   const annotations = { "auth-type": "basic", "auth-secret": "users" };
   assert.deepEqual(verdicts(lintIngresses([{ annotations }])), { "default/web": "SAME" });
