@@ -492,7 +492,7 @@ Deno.test("auth-url on a host of our own is served by its route, with its filter
   }
 });
 
-Deno.test("no Max-Forwards of a client responds in place of whoever authenticates", async () => {
+Deno.test("a Max-Forwards of a client does not respond in place of the server of auth-url", async () => {
   await using scene = ownHosts({ external: { method: "OPTIONS" }, says: withStatus(401) });
   for (const forwards of ["0", "1"]) {
     const { status } = await scene.ask("/a/x", `Max-Forwards: ${forwards}\r\n`);

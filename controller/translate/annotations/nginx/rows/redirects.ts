@@ -74,7 +74,10 @@ export const REDIRECTS = {
     value: BOOL,
     protects: true,
     invalid: "close",
-    verdict: differs(OF_PATHS),
+    verdict: differs(
+      `${OF_PATHS}, only a certificate that names the host causes it, and requests below ` +
+        "/.well-known/acme-challenge/ are exempt",
+    ),
     isHarmless: () => true,
     does: "redirects plain HTTP to HTTPS where the host has a certificate; the default",
   }),
