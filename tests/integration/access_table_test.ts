@@ -42,7 +42,16 @@ Deno.test("no spelling of a protected path is served to who is not admitted", as
 });
 
 Deno.test("external authentication beside other checks admits as satisfy says", async () => {
-  await compare(accessCases(EXTERNAL), ["/p", "/x%2f..%2fp"], ["/q"]);
+  await compare(accessCases(EXTERNAL), ["/p", "//p", "/x%2f..%2fp", "/%70"], ["/q"]);
+});
+
+Deno.test("external authentication admits the same with a cache, and with another method", async () => {
+  for (const more of [{ "auth-cache-key": "$http_authorization" }, { "auth-method": "OPTIONS" }]) {
+    const cases = accessCases(EXTERNAL).map(({ annotations, expected }): AccessCase => {
+      return { annotations: { ...annotations, ...more }, expected };
+    });
+    await compare(cases, ["/x%2f..%2fp"], []);
+  }
 });
 
 /** Of `PROTECTED`, those that are `/p` as the API compares paths; the others might be, for a backend. */
@@ -80,7 +89,7 @@ async function compare(
   const forwarded: string[] = [];
   await using auth = new Backend(async (peer) => {
     for (let asked = await peer.request(); asked !== null; asked = await peer.request()) {
-      const status = /^GET \/(\d{3}) /.exec(asked.head)?.[1] ?? "500";
+      const status = /^(?:GET|OPTIONS) \/(\d{3}) /.exec(asked.head)?.[1] ?? "500";
       await peer.send(
         `HTTP/1.1 ${status} Verdict\r\n${status === "204" ? "" : "Content-Length: 0\r\n"}\r\n`,
       );
