@@ -28,13 +28,20 @@ export interface AccessCase {
   readonly expected: (login: string) => number;
 }
 
-const ALLOW = { none: null, admits: "127.0.0.0/8, 10.1.0.0/16", rejects: "10.0.0.0/8" } as const;
+export const ADMITS_ALL = "0.0.0.0/0,::/0";
+
+const ALLOW = {
+  none: null,
+  admits: "127.0.0.0/8, 10.1.0.0/16",
+  rejects: "10.0.0.0/8",
+  all: ADMITS_ALL,
+} as const;
 const DENY = { none: null, abstains: "10.0.0.0/8", rejects: "127.0.0.1" } as const;
 
 /** As ngx_http_core_access_phase has it: null is no opinion. */
 function networks(deny: keyof typeof DENY, allow: keyof typeof ALLOW): 200 | 403 | null {
   if (deny === "rejects" || allow === "rejects") return 403;
-  return allow === "admits" ? 200 : null;
+  return allow === "admits" || allow === "all" ? 200 : null;
 }
 
 /** What the server of `auth-url` responds with; null: there is no such annotation. */
@@ -52,7 +59,7 @@ export function accessCases(
 function casesBeside(external: number | null): readonly AccessCase[] {
   const cases: AccessCase[] = [];
   for (const deny of ["none", "abstains", "rejects"] as const) {
-    for (const allow of ["none", "admits", "rejects"] as const) {
+    for (const allow of Object.keys(ALLOW) as (keyof typeof ALLOW)[]) {
       for (const hasBasic of [false, true]) {
         for (const satisfy of [null, "all", "any"] as const) {
           const annotations = Object.entries({

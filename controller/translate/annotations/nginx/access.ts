@@ -23,9 +23,12 @@ export function readAccess(
 ): FilterSpec | null {
   const deny = annotations.valueOf(ACCESS, "denylist-source-range");
   const admitted = annotations.valueOf(ACCESS, "allowlist-source-range");
-  const allow = admitted === null || admitAll(admitted) ? null : admitted;
   const basic = readBasic(annotations, namespace);
   const external = readExternal(annotations, namespace, globals);
+  const isAny = annotations.valueOf(ACCESS, "satisfy") === "any";
+  // Beside others of which one is enough, a list of all admits those who fail them, as in nginx.
+  const counts = isAny && (basic !== null || external !== null);
+  const allow = admitted === null || (admitAll(admitted) && !counts) ? null : admitted;
   if (deny === null && allow === null && basic === null && external === null) return null;
   return {
     kind: "access",
@@ -33,7 +36,7 @@ export function readAccess(
     ...(allow === null ? {} : { allow: sorted(allow) }),
     ...(basic === null ? {} : { basic }),
     ...(external === null ? {} : { external }),
-    ...(annotations.valueOf(ACCESS, "satisfy") === "any" ? { satisfy: "any" } : {}),
+    ...(isAny ? { satisfy: "any" } : {}),
   };
 }
 
