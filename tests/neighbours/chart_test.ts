@@ -331,6 +331,10 @@ for (
       /prometheusRule\.alertLabels\.severity: each alert has its own severity; use another label/,
     ],
     [
+      "ingressClass.controller=foo: bar",
+      /at '\/ingressClass\/controller': 'foo: bar' does not match pattern/,
+    ],
+    [
       "podMonitor.create=true,serviceMonitor.create=true",
       /podMonitor\.create and serviceMonitor\.create: set one of them, or everything is scraped twice/,
     ],
@@ -355,6 +359,18 @@ for (
     assert.match(stderr, sentence);
   });
 }
+
+helmTest("names of classes are text, whatever they look like", async (helm) => {
+  const names = { ingressClass: "name", nginxClass: "name", gateway: "className" };
+  for (const text of ["123", "true", "1e3"]) {
+    const args = Object.entries(names).flatMap(([group, key]) => [
+      ...["--set", `${group}.create=true`, "--set-string", `${group}.${key}=${text}`],
+    ]);
+    const classes = (await helm.template({ args })).filter(({ kind }) => /Class$/.test(kind))
+      .filter(({ kind }) => kind !== "PriorityClass");
+    assert.deepEqual(classes.map(({ metadata }) => metadata.name), [text, text, text]);
+  }
+});
 
 helmTest("a value that is null is refused with a sentence where it is needed", async (helm) => {
   const leaves = [...valuesOf(VALUES)].filter(([, { default: fallback }]) =>

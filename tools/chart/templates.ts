@@ -82,7 +82,7 @@ export const TEMPLATE_SOURCES: readonly TemplateSource[] = [
     condition: ".Values.gateway.create",
     // Helm would delete the class, and a class in use stays in deletion without the controller.
     kept: ["GatewayClass pingress"],
-    replace: [["  name: pingress\n", "  name: {{ $.Values.gateway.className }}\n"]],
+    replace: [["  name: pingress\n", "  name: {{ $.Values.gateway.className | quote }}\n"]],
   },
   {
     template: "admission-workloads.yaml",

@@ -11,6 +11,9 @@ import type { JsonSchema, Value, ValueTree } from "./value.ts";
 export const REGISTRY = "ghcr.io/pingress";
 
 const DIGEST = "^(sha256:[0-9a-f]{64})?$";
+/** What the API server takes as spec.controller of an IngressClass. */
+const CONTROLLER_NAME = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*" +
+  "/[A-Za-z0-9/._~%!$&'()*+,;=:-]+$";
 const TEXT_MAP: JsonSchema = { type: "object", additionalProperties: { type: "string" } };
 const OBJECT: JsonSchema = { type: "object" };
 const OBJECTS: JsonSchema = { type: "array", items: { type: "object" } };
@@ -155,6 +158,7 @@ export const VALUES: ValueTree = {
         "spec.controller, which is immutable: clusters that ran the Pingress Controller in Rust have " +
           "this one. Both this and pingress.io/ingress-controller are served.",
         "networking.kinorca.com/pingress-controller",
+        CONTROLLER_NAME,
       ),
       isDefault: flag("Makes it the default class of the cluster.", false),
       annotations: map("Further annotations, such as pingress.io/profile: nginx."),
