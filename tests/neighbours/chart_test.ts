@@ -190,6 +190,30 @@ for (
   });
 }
 
+for (const write of ["--set", "--set-string"]) {
+  helmTest(`a ratio by ${write} lands in its argument`, async (helm) => {
+    const ratios = Object.keys(PROXY_FLAGS).filter((key) =>
+      (PROXY_OPTIONS as OptionSpecs)[key].type === "ratio"
+    );
+    assert.ok(ratios.length > 1);
+    for (const value of ["0", "0.05", "0.000000001", "1"]) {
+      const args = ratios.flatMap((key) => [write, `proxy.flags.${key}=${value}`]);
+      const found = argumentsOf(await helm.template({ args }));
+      for (const key of ratios) {
+        const wanted = `--proxy-arg=--${flagName(key)}=${value}`;
+        assert.ok(found.includes(wanted), `${wanted} is not in ${found.join(" ")}`);
+      }
+    }
+  });
+}
+
+helmTest("a ratio of a values file is an argument without an exponent", async (helm) => {
+  for (const [value, text] of [[0.05, "0.05"], [1e-5, "0.00001"], [1e-12, "0"]] as const) {
+    const objects = await helm.template({ values: { proxy: { flags: { traceRatio: value } } } });
+    assert.ok(argumentsOf(objects).includes(`--proxy-arg=--trace-ratio=${text}`), text);
+  }
+});
+
 helmTest(
   "large numbers and lists of a values file are arguments that the controller reads",
   async (helm) => {
@@ -329,6 +353,10 @@ for (
     [
       "prometheusRule.create=true,prometheusRule.alertLabels.severity=page",
       /prometheusRule\.alertLabels\.severity: each alert has its own severity; use another label/,
+    ],
+    [
+      "proxy.flags.traceRatio=1.5",
+      /at '\/proxy\/flags\/traceRatio': '1\.5' does not match pattern/,
     ],
     [
       "ingressClass.controller=foo: bar",

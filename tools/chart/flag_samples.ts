@@ -43,6 +43,9 @@ const DURATIONS: Readonly<Record<string, string>> = {
   retryPeriod: "3s",
 };
 
+/** Of addresses that differ from that of another flag. */
+const PORTS: Readonly<Record<string, number>> = { stream: 8124 };
+
 export function flagSamples(key: string, spec: OptionSpec): FlagSamples {
   const { good, bad } = scalarSamples(key, spec);
   return isList(spec)
@@ -81,9 +84,15 @@ function scalarSamples(key: string, spec: OptionSpec): FlagSamples {
       return { good: [within, String(within), "64KiB", "64Ki"], bad: [-1, "64K", "many", 1.5] };
     }
     case "ratio":
-      return { good: [0, 0.05, 1], bad: [-0.1, 1.5, "10%", true] };
-    case "address":
-      return { good: ["0.0.0.0:8123", "[::]:8123", ":8123"], bad: [8123, "example.com:80", "::1"] };
+      return {
+        good: [0, 0.05, 1, "0", "0.05", "1.0"],
+        bad: [-0.1, 1.5, ".5", "1.01", "10%", true],
+      };
+    case "address": {
+      const port = PORTS[key] ?? 8123;
+      const good = [`0.0.0.0:${port}`, `[::]:${port}`, `:${port}`];
+      return { good, bad: [port, "example.com:80", "::1"] };
+    }
     case "cidr":
       return { good: ["10.0.0.0/8", "fd00::/8", "192.168.1.7"], bad: [10, "ten", "10.0.0.0/x"] };
   }

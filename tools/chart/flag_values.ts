@@ -67,6 +67,14 @@ export const FLAG_DEFINITIONS: Readonly<Record<string, JsonSchema>> = {
     pattern: "^[0-9]{1,12}((Ki|Mi|Gi)B?|B)?$",
     minimum: 0,
   },
+  // --set makes a string of 0.05.
+  ratio: {
+    description: "A number from 0 to 1 like 0.05.",
+    type: ["number", "string"],
+    pattern: "^(0(\\.[0-9]{1,9})?|1(\\.0{1,9})?)$",
+    minimum: 0,
+    maximum: 1,
+  },
   address: {
     description: "An IP address (or localhost) and a port like 0.0.0.0:80, [::]:443 or :8080.",
     type: "string",
@@ -156,7 +164,7 @@ function scalarSchema(key: string, spec: OptionSpec): JsonSchema {
     case "size":
       return { $ref: "#/$defs/size" };
     case "ratio":
-      return { type: "number", minimum: 0, maximum: 1 };
+      return { $ref: "#/$defs/ratio" };
     case "address":
       return { $ref: "#/$defs/address" };
     case "cidr":

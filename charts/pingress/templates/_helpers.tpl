@@ -62,7 +62,7 @@ pingress-proxy{{ include "pingress.suffix" . }}
 {{- define "pingress.text" -}}
 {{- if not (kindIs "float64" .) }}{{ toString . }}
 {{- else if eq (floor .) . }}{{ int64 . }}
-{{- else }}{{ regexReplaceAll "0+$" (printf "%.9f" .) "" }}
+{{- else }}{{ regexReplaceAll "\\.?0+$" (printf "%.9f" .) "" }}
 {{- end -}}
 {{- end }}
 
