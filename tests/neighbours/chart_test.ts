@@ -355,8 +355,59 @@ for (
       /prometheusRule\.alertLabels\.severity: each alert has its own severity; use another label/,
     ],
     [
+      "prometheusRule.create=true,prometheusRule.alertLabels.a b=c",
+      /prometheusRule\.alertLabels: "a b" is no name of a label: use letters, digits and underscores/,
+    ],
+    [
+      "prometheusRule.create=true,prometheusRule.thresholds.errorBudget=0.07",
+      /prometheusRule\.thresholds\.errorBudget is 0\.07: it takes a number from 0\.000001 to 0\.06/,
+    ],
+    [
+      "prometheusRule.create=true,prometheusRule.thresholds.staleSeconds=9.5",
+      /prometheusRule\.thresholds\.staleSeconds is 9\.5: it takes a number from 10 on/,
+    ],
+    [
+      "prometheusRule.create=true,prometheusRule.thresholds.certificateDays=3",
+      /certificateDays is 3, so that there is no warning .+ above certificateDaysCritical, which is 3,/,
+    ],
+    [
       "proxy.flags.traceRatio=1.5",
       /at '\/proxy\/flags\/traceRatio': '1\.5' does not match pattern/,
+    ],
+    [
+      "controller.flags.listenRange=20000-10000",
+      /controller\.flags\.listenRange is 20000-10000: give the first port before the last, and at most 512/,
+    ],
+    ["controller.flags.listenRange=20000-20512", /listenRange is 20000-20512: give the first/],
+    [
+      "controller.flags.listenRange=70000-80000",
+      /at '\/controller\/flags\/listenRange': '70000-80000' does not match pattern/,
+    ],
+    [
+      "controller.flags.defaultBackend=a/b:0",
+      /at '\/controller\/flags\/defaultBackend': 'a\/b:0' does not match pattern/,
+    ],
+    [
+      "proxy.flags.accessLogFields=time\\, path\\,time",
+      /proxy\.flags\.accessLogFields has time twice: name each field once/,
+    ],
+    ...["127.0.0.1:9091", "localhost:9091", "[::1]:9091"].map((address) =>
+      [
+        `controller.flags.admin=${address}`,
+        /controller\.flags\.admin is .+, which the kubelet's probes do not reach: use \[::\]:9091/,
+      ] as const
+    ),
+    [
+      "controller.flags.admin=[::]:9443",
+      /controller\.flags\.admin is \[::\]:9443, which has the port of the stream: use another port/,
+    ],
+    [
+      "controller.flags.admin=:0",
+      /controller\.flags\.admin is :0: give it a port from 1 to 65535/,
+    ],
+    [
+      "controller.flags.stream=[::]:0",
+      /controller\.flags\.stream is \[::\]:0: give it a port from 1 to 65535/,
     ],
     [
       "ingressClass.controller=foo: bar",
@@ -366,7 +417,14 @@ for (
       "podMonitor.create=true,serviceMonitor.create=true",
       /podMonitor\.create and serviceMonitor\.create: set one of them, or everything is scraped twice/,
     ],
-    ...["foo", "ftp://collector:4318", "http://", "http://user@collector:4318", "http://c:4318?a"]
+    ...[
+      "foo",
+      "ftp://collector:4318",
+      "http://",
+      "http://user@collector:4318",
+      "http://c:4318?a",
+      "http://c:99999",
+    ]
       .map((url) =>
         [
           `proxy.flags.otlpEndpoint=${url}`,
@@ -388,6 +446,24 @@ for (
   });
 }
 
+helmTest("parts that need Kubernetes 1.30 are refused on older ones", async (helm) => {
+  for (const name of ["gateway", "admission"]) {
+    const set = ["--set", `${name}.create=true`];
+    const { code, stderr } = await helm.tryTemplate({ args: [...set, "--kube-version=1.29.9"] });
+    assert.equal(code, 1);
+    assert.match(
+      stderr,
+      new RegExp(
+        `${name}\\.create needs Kubernetes 1\\.30 or newer, and this is v1\\.29\\.9: upgrade`,
+      ),
+    );
+    for (const version of ["1.30.0", "v1.30.2-gke.1", "1.31.1-eks-abc"]) {
+      await helm.template({ args: [...set, `--kube-version=${version}`] });
+    }
+  }
+  await helm.template({ args: ["--kube-version=1.28.0"] });
+});
+
 helmTest("names of classes are text, whatever they look like", async (helm) => {
   const names = { ingressClass: "name", nginxClass: "name", gateway: "className" };
   for (const text of ["123", "true", "1e3"]) {
@@ -398,6 +474,13 @@ helmTest("names of classes are text, whatever they look like", async (helm) => {
       .filter(({ kind }) => kind !== "PriorityClass");
     assert.deepEqual(classes.map(({ metadata }) => metadata.name), [text, text, text]);
   }
+});
+
+helmTest("thresholds by --set are numbers of the alerts", async (helm) => {
+  const set = "prometheusRule.create=true,prometheusRule.thresholds.latencySeconds=2.5";
+  const rules = rulesOf(await helm.template({ args: ["--set", set] }));
+  const { expr } = rules.find(({ alert }) => alert === "PingressBackendLatencyHigh")!;
+  assert.match(expr, /> 2\.5\)/);
 });
 
 helmTest("a value that is null is refused with a sentence where it is needed", async (helm) => {

@@ -21,8 +21,11 @@ const GROUP = "[0-9a-fA-F]{1,4}";
 /** Eight groups, or fewer and two colons; an IPv4 address may be the end, and a zone stand behind. */
 const IPV6 = `((${GROUP}:){7}${GROUP}|(${GROUP}:){6}${IPV4}|` +
   `(${GROUP}(:${GROUP}){0,6})?::(${GROUP}(:${GROUP}){0,6}(:${IPV4})?|${IPV4})?)(%[^\\]/\\s]+)?`;
+const HIGH_PORTS = "6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}";
 /** Up to 65535. */
-const PORT = "(6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[0-5][0-9]{4}|[0-9]{1,4})";
+const PORT = `(${HIGH_PORTS}|[0-5][0-9]{4}|[0-9]{1,4})`;
+/** From 1 on, without zeros in front. */
+const RANGE_PORT = `(${HIGH_PORTS}|[1-5][0-9]{4}|[1-9][0-9]{0,3})`;
 const HOST = `(${IPV4}|${IPV6}|${NAME})`;
 
 /** `0.0.0.0:80`, `[::]:443`, `:8080`. */
@@ -35,10 +38,10 @@ export const PATTERNS: Readonly<Record<string, string>> = {
   watchNamespace: `^${DNS_LABEL}$`,
   ingressClass: `^${NAME}$`,
   nginxClass: `^${NAME}$`,
-  defaultBackend: `^${DNS_LABEL}/${DNS_LABEL}:([-a-z0-9]*[a-z][-a-z0-9]*|${PORT})$`,
+  defaultBackend: `^${DNS_LABEL}/${DNS_LABEL}:([-a-z0-9]*[a-z][-a-z0-9]*|0{0,4}${RANGE_PORT})$`,
   defaultSslCertificate: `^${DNS_LABEL}/${NAME}$`,
   configmap: `^${DNS_LABEL}/${NAME}$`,
-  listenRange: "^[1-9][0-9]{0,4}-[1-9][0-9]{0,4}$",
+  listenRange: `^${RANGE_PORT}-${RANGE_PORT}$`,
   acceptUnsupported: listOf([...REFUSABLE, ...REFUSABLE_KEYS]),
   nodeSelector: `^${KEY}=(${LABEL_VALUE})?(,${KEY}=(${LABEL_VALUE})?)*$`,
   serviceAnnotation: `^${KEY}=`,
@@ -49,8 +52,8 @@ export const PATTERNS: Readonly<Record<string, string>> = {
   controller: `^https://(\\[${IPV6}\\]|[A-Za-z0-9.-]{1,253})(:[0-9]{1,5})?/?$`,
   zone: ZONE.source,
   accessLogFields: listOf(ALL_FIELDS),
-  otlpEndpoint:
-    "^[Hh][Tt][Tt][Pp][Ss]?://(\\[[0-9a-fA-F:.]+\\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?(/[^?#\\s]*)?$",
+  otlpEndpoint: "^[Hh][Tt][Tt][Pp][Ss]?://(\\[[0-9a-fA-F:.]+\\]|[A-Za-z0-9._-]+)" +
+    `(:${PORT})?(/[^?#\\s]*)?$`,
   traceServiceName: "^[!-~]{1,255}$",
 };
 

@@ -5,8 +5,10 @@
  */
 import { CONTROLLER_OPTIONS } from "../../controller/cli/options.ts";
 import { PROXY_OPTIONS } from "../../proxy/cli/options.ts";
+import { MAX_RANGE_PORTS } from "../../shared/net/port_range.ts";
 import { formatDefault, type OptionSpecs } from "../../shared/options.ts";
 import { CONTROLLER_ELSEWHERE, type FlagRow, flagRows, PROXY_ELSEWHERE } from "./flag_values.ts";
+import { type Threshold, THRESHOLDS } from "../alerts/thresholds.ts";
 import { REGISTRY } from "./values.ts";
 
 const SPECS: OptionSpecs = CONTROLLER_OPTIONS;
@@ -18,10 +20,13 @@ export function flagsTemplate(): string {
     listTemplate("pingress.controllerFlags", flagRows(CONTROLLER_OPTIONS, CONTROLLER_ELSEWHERE)),
     listTemplate("pingress.proxyFlags", flagRows(PROXY_OPTIONS, PROXY_ELSEWHERE)),
     defaultTemplate("pingress.defaultListenRange", CONTROLLER_OPTIONS.listenRange.default),
+    defaultTemplate("pingress.maxRangePorts", String(MAX_RANGE_PORTS)),
     defaultTemplate("pingress.defaultStreamPort", String(CONTROLLER_OPTIONS.stream.default.port)),
-    ...["proxyReplicas", "leaseDuration", "renewDeadline", "retryPeriod"].map((key) =>
-      defaultTemplate(`pingress.default.${key}`, formatDefault(SPECS[key]))
-    ),
+    ...["proxyReplicas", "leaseDuration", "renewDeadline", "retryPeriod", "ingressClass"].map((
+      key,
+    ) => defaultTemplate(`pingress.default.${key}`, formatDefault(SPECS[key]))),
+    "{{- /* NAME|MIN|MAX of each threshold of the alerts; MAX may be empty. */}}",
+    defaultTemplate("pingress.thresholdRanges", thresholdRanges()),
     defaultTemplate("pingress.defaultNamespace", CONTROLLER_OPTIONS.namespace.default),
     defaultTemplate("pingress.defaultRegistry", REGISTRY),
     "",
@@ -39,6 +44,13 @@ function line({ key, flag, range, takes }: FlagRow): string {
     ...(range === null ? ["", "", "", ""] : [range.unit, range.min, range.max, takes]),
   ]
     .join("|");
+}
+
+/** As the schema has them, for numbers that --set makes strings of. */
+function thresholdRanges(): string {
+  return Object.entries(THRESHOLDS as Readonly<Record<string, Threshold>>)
+    .map(([name, { minimum, maximum = "" }]) => [name, minimum, maximum].join("|"))
+    .join("\n");
 }
 
 function defaultTemplate(name: string, text: string): string {

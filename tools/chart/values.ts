@@ -273,7 +273,8 @@ export const VALUES: ValueTree = {
           ) => [name, {
             help,
             schema: {
-              type: "number",
+              type: ["number", "string"],
+              pattern: "^[0-9]{1,9}(\\.[0-9]{1,9})?$",
               minimum,
               ...(maximum === undefined ? {} : { maximum }),
             },

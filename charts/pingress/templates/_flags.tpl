@@ -130,6 +130,9 @@ upstreamConnectionAge|upstream-connection-age|duration|1|9007199254740991|a dura
 {{- define "pingress.defaultListenRange" -}}
 10000-10255
 {{- end }}
+{{- define "pingress.maxRangePorts" -}}
+512
+{{- end }}
 {{- define "pingress.defaultStreamPort" -}}
 9443
 {{- end }}
@@ -144,6 +147,23 @@ upstreamConnectionAge|upstream-connection-age|duration|1|9007199254740991|a dura
 {{- end }}
 {{- define "pingress.default.retryPeriod" -}}
 2s
+{{- end }}
+{{- define "pingress.default.ingressClass" -}}
+pingress
+{{- end }}
+{{- /* NAME|MIN|MAX of each threshold of the alerts; MAX may be empty. */}}
+{{- define "pingress.thresholdRanges" -}}
+errorBudget|0.000001|0.06
+requestRate|0|
+latencySeconds|0.001|9
+memoryRatio|0.1|1
+shedRate|0|
+workerStalls|0|
+staleSeconds|10|
+keptRoutes|0|1
+watchRestarts|0|
+certificateDays|0|
+certificateDaysCritical|0|
 {{- end }}
 {{- define "pingress.defaultNamespace" -}}
 pingress-system

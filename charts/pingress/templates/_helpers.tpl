@@ -31,7 +31,7 @@ pingress-proxy{{ include "pingress.suffix" . }}
 
 {{- /* The port of an address such as [::]:9091. */}}
 {{- define "pingress.port" -}}
-{{- regexFind "[0-9]+$" . -}}
+{{- regexFind "[1-9][0-9]*$" . -}}
 {{- end }}
 
 {{- define "pingress.adminPort" -}}
@@ -98,8 +98,60 @@ _flags.tpl "prefix" PREFIX. Compares durations and sizes with their range, which
 {{- include "pingress.milliseconds" (toString $text) -}}
 {{- end }}
 
+{{- /* Refuses objects that the cluster does not know. */}}
+{{- define "pingress.checkKubernetes" -}}
+{{- $version := .Capabilities.KubeVersion.Version -}}
+{{- range $name := list "gateway" "admission" -}}
+{{- if and (get $.Values $name).create (not (semverCompare ">=1.30-0" $version)) -}}
+{{- fail (printf "%s.create needs Kubernetes 1.30 or newer, and this is %s: upgrade the cluster, or set %s.create to false. helm template takes the version of the cluster by --kube-version" $name $version $name) -}}
+{{- end -}}
+{{- end -}}
+{{- end }}
+
+{{- /* Refuses addresses of the controller that no kubelet, or no proxy, reaches. */}}
+{{- define "pingress.checkAddresses" -}}
+{{- $flags := .Values.controller.flags -}}
+{{- range $name := list "admin" "stream" -}}
+{{- with get $flags $name -}}
+{{- if regexMatch ":0+$" . -}}
+{{- fail (printf "controller.flags.%s is %s: give it a port from 1 to 65535" $name .) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- if regexMatch `^(127\.|localhost:|\[::1\])` $flags.admin -}}
+{{- fail (printf "controller.flags.admin is %s, which the kubelet's probes do not reach: use [::]:%s" $flags.admin (include "pingress.adminPort" .)) -}}
+{{- end -}}
+{{- if eq (include "pingress.adminPort" .) (include "pingress.streamPort" .) -}}
+{{- fail (printf "controller.flags.admin is %s, which has the port of the stream: use another port" $flags.admin) -}}
+{{- end -}}
+{{- end }}
+
+{{- /* Refuses what a pattern cannot: an order of ports, a name that comes twice. */}}
+{{- define "pingress.checkTexts" -}}
+{{- with .Values.controller.flags.listenRange -}}
+{{- $range := splitList "-" . -}}
+{{- $from := int (first $range) -}}
+{{- $to := int (last $range) -}}
+{{- $limit := int (include "pingress.maxRangePorts" $) -}}
+{{- if or (gt $from $to) (ge (sub $to $from) $limit) -}}
+{{- fail (printf "controller.flags.listenRange is %s: give the first port before the last, and at most %d ports, like %s" . $limit (include "pingress.defaultListenRange" $)) -}}
+{{- end -}}
+{{- end -}}
+{{- $names := dict -}}
+{{- range splitList "," (default "" .Values.proxy.flags.accessLogFields) -}}
+{{- $name := trim . -}}
+{{- if hasKey $names $name -}}
+{{- fail (printf "proxy.flags.accessLogFields has %s twice: name each field once" $name) -}}
+{{- end -}}
+{{- $_ := set $names $name true -}}
+{{- end -}}
+{{- end }}
+
 {{- /* Refuses flags that the controller refuses together: it would not start. */}}
 {{- define "pingress.checkFlags" -}}
+{{- include "pingress.checkKubernetes" . -}}
+{{- include "pingress.checkAddresses" . -}}
+{{- include "pingress.checkTexts" . -}}
 {{- $flags := .Values.controller.flags -}}
 {{- $replicas := default (include "pingress.default.proxyReplicas" .) $flags.proxyReplicas | int -}}
 {{- if and $flags.proxyMaxReplicas (lt (int $flags.proxyMaxReplicas) $replicas) -}}
