@@ -483,6 +483,33 @@ helmTest("thresholds by --set are numbers of the alerts", async (helm) => {
   assert.match(expr, /> 2\.5\)/);
 });
 
+helmTest("notes name the classes that are served, and the label for metrics", async (helm) => {
+  const notes = async (set: string) => {
+    const text = await helm.succeed([
+      ...["install", RELEASE, CHART, `--namespace=${NAMESPACE}`, "--dry-run=client"],
+      ...["--set", set],
+    ]);
+    return text.slice(text.indexOf("NOTES:"));
+  };
+  for (
+    const [set, classes] of [
+      ["ingressClass.name=edge", "edge"],
+      ["ingressClass.create=false", "pingress"],
+      ["ingressClass.create=false,controller.flags.ingressClass={edge}", "edge"],
+      ["nginxClass.create=true", "pingress or pingress-nginx"],
+      ["gateway.create=true,gateway.className=gate", "pingress, or Gateway of class gate"],
+    ]
+  ) {
+    const text = await notes(set);
+    assert.ok(text.includes(`with the first Ingress of class ${classes}:`), text);
+    assert.ok(!text.includes("pingress.io/metrics"), text);
+  }
+  const label = /\n {2}kubectl label namespace NAMESPACE pingress\.io\/metrics=allowed\n\nhelm/;
+  assert.match(await notes("podMonitor.create=true"), label);
+  assert.match(await notes("serviceMonitor.create=true"), label);
+  assert.doesNotMatch(await notes("podMonitor.create=true,networkPolicy.create=false"), label);
+});
+
 helmTest("a value that is null is refused with a sentence where it is needed", async (helm) => {
   const leaves = [...valuesOf(VALUES)].filter(([, { default: fallback }]) =>
     fallback !== undefined
