@@ -3,7 +3,9 @@
  * writes, with plain stores, and the main thread reads when it is scraped.
  *
  * Cells are 64-bit floats, exact up to 2^53. On the 64-bit processors that Deno runs on an aligned
- * store of one is whole, so a reader sees the old value or the new one, and no lock is needed.
+ * store of one is whole, so a reader sees the old value or the new one, and no lock is needed. What is
+ * summed is whole, durations too (in microseconds): a sum of fractions depends on the order in which they
+ * are added, and would go down by its last digit when a worker is replaced.
  *
  * Hosts (or routes) and Services have a slot each, in chunks that are added while slots are needed:
  * memory that nobody writes to costs nothing, so 100,000 routes of which 100 have traffic cost 200
@@ -188,6 +190,7 @@ const FREQUENT_BUCKETS = 2;
  * line or 16 bytes into one, and hence those of all routes of a chunk stand together.
  */
 export const CELLS = {
+  /** In microseconds. */
   durationSum: 0,
   bytesIn: 1,
   bytesOut: 2,

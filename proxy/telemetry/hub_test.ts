@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { parseExposition } from "../../tests/support/exposition_parser.ts";
 import { textOf } from "../../tests/support/observed_proxy.ts";
+import { Random } from "../../tests/fuzz/random.ts";
 import { LineOutput } from "../../shared/log.ts";
 import {
   type Route,
@@ -547,6 +548,27 @@ Deno.test("no counter goes down while a worker is replaced in the middle of a sc
     assert.equal(during.get(key), count, key);
     assert.equal(after.get(key), count, key);
   }
+});
+
+Deno.test("no sum goes down in its last digit when one of several workers is replaced", async () => {
+  const process = new Process({});
+  const hosts = Array.from({ length: 200 }, (_, i) => `host-${i}.test`);
+  process.comes(webSnapshot(hosts.map((host) => `${host} /`)));
+  const workers = Array.from({ length: 4 }, () => process.start());
+  const random = new Random(4);
+  for (const { telemetry } of workers) {
+    for (const host of hosts) {
+      const duration = random.below(5_000_000) / 997;
+      end(telemetry, `${host} /`, { duration });
+      const counters = telemetry.metrics.countersOfUpstream(`shop/${host}:80`);
+      telemetry.metrics.upstreamResponded(counters, 200, duration);
+    }
+  }
+  const sums = async () => [...await process.series()].filter(([key]) => key.includes("_sum{"));
+  const before = await sums();
+  assert.equal(before.length, 2 * hosts.length);
+  workers[2].attached.detach();
+  assert.deepEqual(await sums(), before);
 });
 
 Deno.test("a worker's CPU time continues from that of the worker that it replaces", async () => {

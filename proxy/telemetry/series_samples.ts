@@ -40,6 +40,9 @@ const RESPONSE_CELLS = STATUS_CLASSES.map((_, status) => responseCell(status));
 const RESPONSE_LABELS = STATUS_CLASSES.map((status) => labelsText({ status }));
 const SERVICE_DURATION_CELLS = DURATION_CELLS.map((_, bucket) => serviceDurationCell(bucket));
 
+/** In a second. */
+const MICROSECONDS = 1e6;
+
 /** Series looked at in one piece, whether they have traffic or not. */
 const SERIES_PER_PIECE = 64;
 
@@ -201,6 +204,7 @@ function counterMetric(
   });
 }
 
+/** @param sumOf durations in microseconds. */
 function histogramMetric(
   out: Exposition,
   name: MetricName,
@@ -214,8 +218,7 @@ function histogramMetric(
   return inPieces(out, name, entries, (labels, slot) => {
     const counts = sums(slot);
     if (counts.every((count) => count === 0)) return "";
-    // Of a slot that was another's the parts of a sum may leave a rest below 0.
-    const sum = Math.max(0, sumOf(slot)[0]);
+    const sum = sumOf(slot)[0] / MICROSECONDS;
     const shown = exemplars?.of(slot);
     if (shown !== undefined) return writer.lines(labels, counts, sum, shown);
     const make = () => writer.lines(labels, counts, sum);

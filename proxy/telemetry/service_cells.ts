@@ -8,7 +8,7 @@ const RESPONSES = [4, 5, 1, 6, 7, 8] as const;
 /** By bucket as in `DURATION_BOUNDS`, and beyond. */
 const DURATIONS = [2, 3, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18] as const;
 
-/** The sum of seconds, which stands beside what most attempts count in: 2xx and the first buckets. */
+/** The sum of microseconds, which stands beside what most attempts count in: 2xx and the first buckets. */
 export const SERVICE_DURATION_SUM = 0;
 /** Endpoints that this worker has ejected: a gauge, which is never folded or summed. */
 export const SERVICE_EJECTED = 19;
