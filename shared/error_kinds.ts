@@ -40,6 +40,11 @@ export const ERROR_KINDS = {
     status: 429,
     text: "Too many request bodies from this address are under way",
   },
+  logins_busy: {
+    side: "downstream",
+    status: 503,
+    text: "Too many logins are being verified; try again soon",
+  },
   head_too_large: { side: "downstream", status: 431, text: "The request's fields are too large" },
   deadline_passed: {
     side: "downstream",

@@ -25,6 +25,8 @@ export const ERROR_REMEDIES: Readonly<Record<ErrorCode, string>> = {
     "Nothing, with browsers: they open another connection. Other clients must not reuse a connection for a host that its certificate does not name.",
   too_many_bodies:
     "Raise --bodies-per-address if many clients share the address, or add it to --trusted-proxies.",
+  logins_busy:
+    "Find clients with many wrong logins (status 401) in the access log and deny their addresses. If the logins are right, use hashes that take less CPU, such as bcrypt with cost 10.",
   head_too_large: `Send smaller headers or cookies. ${SEE_LIMITS}`,
   deadline_passed: "Raise the timeout of the route or of the client, or make the backend faster.",
   coding_unknown: "Send no Transfer-Encoding but chunked.",

@@ -43,6 +43,7 @@ export const GRPC_STATUS_OF = {
   body_too_large: "RESOURCE_EXHAUSTED",
   target_too_long: "RESOURCE_EXHAUSTED",
   too_many_bodies: "RESOURCE_EXHAUSTED",
+  logins_busy: "UNAVAILABLE",
   head_too_large: "RESOURCE_EXHAUSTED",
   bad_expectation: "INTERNAL",
   // Asks for another connection (RFC 9110 §15.5.20), which is HTTP's business and not the call's.

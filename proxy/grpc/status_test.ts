@@ -55,6 +55,7 @@ const EXPECTED: Record<ErrorCode, number | null> = {
   route_closed: 9,
   loop_detected: 13,
   too_many_bodies: 8,
+  logins_busy: 14,
   overloaded: 14,
   internal: 13,
   connect_failed: 14,

@@ -11,6 +11,7 @@ import { Backend, Peer, reply } from "../support/backend.ts";
 import { filteredSnapshot, upstreamTo, WEB } from "../support/filtered_routes.ts";
 import { headers, post } from "../support/h2_frames.ts";
 import { H2Peer } from "../support/h2_peer.ts";
+import { ObservedProxy } from "../support/observed_proxy.ts";
 import { TestProxy } from "../support/test_proxy.ts";
 
 const ID = "test/users auth-file";
@@ -209,4 +210,23 @@ Deno.test("a verifier that fails or is busy lets nobody in, and known logins nee
   const before = checks.length;
   assert.match(await ask("eve:secret"), /^HTTP\/1.1 401 /);
   assert.equal(checks.length, before + 1);
+});
+
+Deno.test("logins that find no room have an error code of their own, not that of a busy proxy", async () => {
+  const verifyPassword = () => Promise.resolve<PasswordVerdict>("busy");
+  const warnings: string[] = [];
+  const warn = (message: string) => void warnings.push(message);
+  const log = { debug: () => {}, info: () => {}, warn, error: warn };
+  using observed = new ObservedProxy([], { server: { verifyPassword, log } });
+  observed.apply(snapshotWith([], [usersOf(PLAIN)]));
+  using client = await Peer.connect(observed.port);
+  const { head, body } = await client.ask(
+    `GET /a HTTP/1.1\r\nHost: a.test\r\nAuthorization: ${login("bob:other")}\r\n\r\n`,
+  );
+  assert.match(head, /^HTTP\/1.1 503 /);
+  assert.match(body, /Too many logins are being verified/);
+  const errors = [...await observed.series()]
+    .filter(([key, count]) => key.startsWith("pingress_request_errors_total{") && count > 0);
+  assert.deepEqual(errors, [['pingress_request_errors_total{code="logins_busy"}', 1]]);
+  assert.deepEqual(warnings, [], "a flood of logins is none of warnings");
 });

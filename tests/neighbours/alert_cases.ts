@@ -234,6 +234,10 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
     ["requests are rejected", shed("overload", "0x60", "0+60x60"), "10m", TARGET],
     ["one address has too many connections", shed("address_limit", "0+60x60"), "10m"],
     ["idle connections are closed", shed("idle", "0+60x60"), "10m"],
+    ["logins wait for room", {
+      ...shed("overload", "0x60"),
+      [`pingress_request_errors_total{${AT},code="logins_busy"}`]: "0+60x60",
+    }, "10m"],
     ["one connection was rejected", shed("connection_limit", "0x5 1x60"), "10m"],
   ],
   PingressWorkerStalled: [

@@ -15,7 +15,7 @@ const VERDICTS = {
   abstains: ABSTAINED,
   "401": new ProxyError("unauthorized"),
   "403": new ProxyError("forbidden"),
-  "503": new ProxyError("overloaded"),
+  "503": new ProxyError("logins_busy"),
   "302": replyOf(302),
   "reply 403": replyOf(403),
   throws: new Error("broken"),

@@ -94,7 +94,8 @@ class UserLogins implements Logins {
   ): Promise<boolean> {
     const verdict = await this.#verifyPassword(check);
     if (verdict === "busy") {
-      throw new ProxyError("overloaded", "too many logins are being verified");
+      // Not `overloaded`, which alerts take for a proxy at its limits.
+      throw new ProxyError("logins_busy");
     }
     const isRight = verdict === "right" && hash !== null;
     if (isRight) {
