@@ -224,6 +224,8 @@ export class ControllerMetrics {
         : new Histogram({ ...configuration, buckets: BOUNDS });
       this.#metrics.set(name, metric);
     }
+    // prom-client begins gauges without labels with 0, which would be 1970.
+    (this.#metrics.get("pingress_controller_published_timestamp_seconds") as Gauge).remove();
     this.set("pingress_controller_info", 1, { version: VERSION });
     this.set("pingress_build_info", 1, { version: VERSION, deno: Deno.version.deno });
     this.set("process_start_time_seconds", Date.now() / 1000);

@@ -54,3 +54,11 @@ Deno.test("a failed run or translation shows until the next one succeeds, or ano
   metrics.ran("publish", "again", 1);
   assert.deepEqual(await states(), state(0, 0));
 });
+
+Deno.test("the time of the last publication has no sample before the first one", async () => {
+  const metrics = new ControllerMetrics();
+  const name = "pingress_controller_published_timestamp_seconds";
+  assert.deepEqual(await linesOf(metrics, name), []);
+  metrics.set(name, 1_700_000_000);
+  assert.deepEqual(await linesOf(metrics, name), [`${name} 1700000000`]);
+});
