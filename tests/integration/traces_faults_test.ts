@@ -145,20 +145,49 @@ Deno.test("spans that the collector rejects are not sent again", async (t) => {
   }
 });
 
+const TAKEN: Readonly<Record<string, Respond>> = {
+  "200 with an empty object": (response) => void response.end("{}"),
+  "200 without a body": (response) => void response.end(),
+  "202 with an empty object": (response) => void response.writeHead(202).end("{}"),
+  "202 with text": (response) => void response.writeHead(202).end("Accepted"),
+  "204": (response) => void response.writeHead(204).end(),
+};
+
+Deno.test("spans are taken by every response of success, not by 200 alone", async (t) => {
+  for (const [name, respond] of Object.entries(TAKEN)) {
+    await t.step(name, async () => {
+      const { exported, dropped, log, requests } = await outcomeOf(respond);
+      assert.deepEqual([exported, dropped, log, requests], [SPANS, {}, [], 1]);
+    });
+  }
+});
+
 Deno.test("spans that the collector rejects in part are counted", async () => {
-  const answers: readonly [answer: unknown, rejected: number][] = [
-    [{ partialSuccess: { rejectedSpans: "1", errorMessage: "too old" } }, 1],
-    [{ partialSuccess: { rejectedSpans: 1e9, errorMessage: "all" } }, SPANS],
+  const answers: readonly [answer: unknown, rejected: number, reason?: string][] = [
+    [{ partialSuccess: { rejectedSpans: "1", errorMessage: "too old" } }, 1, "too old"],
+    [{ partialSuccess: { rejectedSpans: 1e9, errorMessage: "all" } }, SPANS, "all"],
+    [{ partialSuccess: { rejectedSpans: 1 } }, 1, "the collector rejected 1 span"],
+    [
+      { partialSuccess: { rejectedSpans: 2, errorMessage: "" } },
+      2,
+      "the collector rejected 2 spans",
+    ],
+    [
+      { partialSuccess: { rejectedSpans: 2, errorMessage: null } },
+      2,
+      "the collector rejected 2 spans",
+    ],
     [{ partialSuccess: { rejectedSpans: "-1" } }, 0],
     [{ partialSuccess: { errorMessage: "be careful" } }, 0],
     [{ partialSuccess: null }, 0],
   ];
-  for (const [answer, rejected] of answers) {
-    const { exported, dropped } = await outcomeOf((response) =>
+  for (const [answer, rejected, reason] of answers) {
+    const { exported, dropped, log } = await outcomeOf((response) =>
       void response.end(JSON.stringify(answer))
     );
     assert.equal(exported, SPANS - rejected);
     assert.deepEqual(dropped, rejected === 0 ? {} : { rejected });
+    assert.deepEqual(log, rejected === 0 ? [] : [`warn: Spans cannot be exported: ${reason}`]);
   }
 });
 

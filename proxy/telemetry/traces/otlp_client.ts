@@ -48,8 +48,8 @@ export async function exportTo(
     const after = parseRetryAfter(headers.get("Retry-After"), Date.now());
     return { kind: "retry", reason: `status ${status}`, after };
   }
-  if (status !== 200) return { kind: "refused", reason: `status ${status}` };
-  return readResponse(text);
+  if (status < 200 || status > 299) return { kind: "refused", reason: `status ${status}` };
+  return readResponse(text, status);
 }
 
 /** `fetch failed` alone helps nobody: the innermost cause is what the system says. */
@@ -61,8 +61,11 @@ function causeOf(error: unknown): string {
   return cause instanceof Error ? cause.message : String(cause);
 }
 
-/** What a 200 says: `{}`, or how many spans were rejected. */
-function readResponse(text: string): ExportOutcome {
+/**
+ * What a success says: nothing, `{}`, or how many spans were rejected. A 200 with another body may be any
+ * page; OTLP knows no other success, so nothing is asked of the body of a 202.
+ */
+function readResponse(text: string, status: number): ExportOutcome {
   let parsed: unknown = {};
   try {
     if (text !== "") parsed = JSON.parse(text);
@@ -70,19 +73,19 @@ function readResponse(text: string): ExportOutcome {
     parsed = null;
   }
   if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) {
-    return { kind: "refused", reason: "the response is none of OTLP: check --otlp-endpoint" };
+    return status === 200
+      ? { kind: "refused", reason: "the response is none of OTLP: check --otlp-endpoint" }
+      : { kind: "taken", rejected: 0, reason: "" };
   }
   const partial = "partialSuccess" in parsed ? parsed.partialSuccess : null;
   if (typeof partial !== "object" || partial === null) {
     return { kind: "taken", rejected: 0, reason: "" };
   }
-  const rejected = Number("rejectedSpans" in partial ? partial.rejectedSpans : 0);
-  const message = "errorMessage" in partial ? String(partial.errorMessage).slice(0, 200) : "";
-  return {
-    kind: "taken",
-    rejected: Number.isSafeInteger(rejected) && rejected > 0 ? rejected : 0,
-    reason: message,
-  };
+  const count = Number("rejectedSpans" in partial ? partial.rejectedSpans : 0);
+  const rejected = Number.isSafeInteger(count) && count > 0 ? count : 0;
+  const message = "errorMessage" in partial ? String(partial.errorMessage ?? "").slice(0, 200) : "";
+  const reason = message || `the collector rejected ${rejected} span${rejected === 1 ? "" : "s"}`;
+  return { kind: "taken", rejected, reason };
 }
 
 async function readText(response: Response, signal: AbortSignal): Promise<string> {
