@@ -6,9 +6,9 @@
 import { isInvalidSwitch } from "../../controller/translate/annotations/nginx/annotations.ts";
 import { isCanary } from "../../controller/translate/annotations/nginx/refusals.ts";
 import { fieldOfAnnotation } from "../../controller/translate/annotations/nginx/refusals.ts";
-import {
+import type {
   NginxAnnotations,
-  type WrittenAnnotation,
+  WrittenAnnotation,
 } from "../../controller/translate/annotations/nginx/nginx_annotations.ts";
 import type { Row } from "../../controller/translate/annotations/nginx/rows/row.ts";
 import { canClose, isHonoured, isOff } from "../../controller/translate/annotations/nginx/table.ts";
@@ -16,7 +16,7 @@ import { nginxRemedy } from "../../dev/problems/annotation_suggestion.ts";
 import type { Problem } from "../../shared/problem.ts";
 import type { Finding, Verdict } from "./finding.ts";
 import { isAboutMissingSecret } from "./ingress_findings.ts";
-import type { JudgedIngress } from "./judgement.ts";
+import { annotationsOf, type JudgedIngress } from "./judgement.ts";
 import { snippetLines } from "./snippet.ts";
 
 /** Of those that close nothing: "false" is what ingress-nginx does without them. */
@@ -32,11 +32,6 @@ const REMOVE = "Remove the annotation";
 type Locate = (field: string) => Finding["at"];
 
 type Judged = Pick<Finding, "verdict" | "difference" | "remedy">;
-
-/** The annotations of an Ingress, read as the controller reads them. */
-export function annotationsOf({ ingress }: JudgedIngress): NginxAnnotations {
-  return new NginxAnnotations(ingress.metadata?.annotations, ingress.spec);
-}
 
 /** In the order of their names. */
 export function annotationFindings(

@@ -6,9 +6,8 @@ import { asList, asText, fieldOf } from "../../controller/base/json.ts";
 import type { NginxAnnotations } from "../../controller/translate/annotations/nginx/nginx_annotations.ts";
 import { isCanary } from "../../controller/translate/annotations/nginx/refusals.ts";
 import { type PathType, readPathType } from "../../controller/translate/ingress/path.ts";
-import { annotationsOf } from "./annotation_findings.ts";
 import type { Finding } from "./finding.ts";
-import type { JudgedIngress } from "./judgement.ts";
+import { annotationsOf, type JudgedIngress } from "./judgement.ts";
 
 export interface MemberPath {
   /** In lower case; "" is any host. */

@@ -7,9 +7,8 @@ import { asList, asText, fieldOf } from "../../controller/base/json.ts";
 import { readHttpsRedirect } from "../../controller/translate/annotations/nginx/redirects.ts";
 import { isAboutBackendTls } from "../../dev/backend_tls.ts";
 import type { Problem } from "../../shared/problem.ts";
-import { annotationsOf } from "./annotation_findings.ts";
 import type { Finding, InputProblem, Verdict } from "./finding.ts";
-import type { JudgedIngress } from "./judgement.ts";
+import { annotationsOf, type JudgedIngress } from "./judgement.ts";
 
 type Locate = (field: string) => Finding["at"];
 

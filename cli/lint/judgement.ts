@@ -5,6 +5,7 @@
  */
 import { asList, asText, fieldOf } from "../../controller/base/json.ts";
 import type { Ingress, KubeConfigMap, Resources } from "../../controller/kube/resources.ts";
+import { NginxAnnotations } from "../../controller/translate/annotations/nginx/nginx_annotations.ts";
 import { PROFILE_ANNOTATION } from "../../controller/translate/annotations/own_annotation_names.ts";
 import {
   type Clock,
@@ -195,6 +196,11 @@ function classesWithProfile({ ingressClasses }: Resources): string[] {
   return ingressClasses.flatMap(({ metadata }) =>
     metadata?.annotations?.[PROFILE_ANNOTATION] === "nginx" ? metadata.name ?? [] : []
   );
+}
+
+/** The annotations of an Ingress, read as the controller reads them. */
+export function annotationsOf({ ingress }: Pick<JudgedIngress, "ingress">): NginxAnnotations {
+  return new NginxAnnotations(ingress.metadata?.annotations, ingress.spec);
 }
 
 /** `default/web`. */
