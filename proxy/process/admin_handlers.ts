@@ -6,6 +6,7 @@
 import { processCpuTime } from "../../shared/cpu_time.ts";
 import { upstreamsOf } from "../../shared/snapshot/forward_action.ts";
 import { formatAddress } from "../../shared/net/address.ts";
+import { textResponse } from "../../shared/admin/response.ts";
 import { type AdminHandler, loopbackOnly } from "../../shared/admin/server.ts";
 import type { PathOptions } from "../../shared/path/canonical_path.ts";
 import {
@@ -31,6 +32,7 @@ import {
 import { CONTENT_TYPES, streamPieces } from "../telemetry/exposition.ts";
 import { explainedListener } from "./explained_listener.ts";
 import { explainedSettings } from "./explained_settings.ts";
+import { Scrapes } from "./scrapes.ts";
 import type { ConfigurationState } from "./sources.ts";
 import type { TelemetryHub } from "../telemetry/hub.ts";
 
@@ -71,7 +73,14 @@ export function metricsHandler(
   { hub, version, limits }: Pick<AdminHandlersOptions, "hub" | "version" | "limits">,
 ): AdminHandler {
   const startedAt = Date.now();
-  return ({ method, headers }) => {
+  const scrapes = new Scrapes();
+  return ({ method, headers }, { close }) => {
+    const scrape = scrapes.begin(close);
+    if (scrape === null) {
+      const response = textResponse(503, "Too many scrapes are under way");
+      response.headers.set("retry-after", "1");
+      return response;
+    }
     const about = {
       version,
       deno: Deno.version.deno,
@@ -81,11 +90,14 @@ export function metricsHandler(
       cpu: processCpuTime(),
       limits: { connections: limits.connections, memory_bytes: limits.memoryBytes },
     };
-    const aborted = () => method === "HEAD" || hub.scrapeAborted();
+    const aborted = () => {
+      scrape.end();
+      if (method !== "HEAD") hub.scrapeAborted();
+    };
     // It shows no more than the text unless there are exemplars.
     const isOpen = hub.hasExemplars && prefersOpenMetrics([headers.get("accept") ?? ""]);
     const format = isOpen ? "openmetrics" : "text";
-    return new Response(streamPieces(hub.scrape(about, format), aborted), {
+    return new Response(streamPieces(scrape.pieces(hub.scrape(about, format)), aborted), {
       headers: { "content-type": CONTENT_TYPES[format] },
     });
   };

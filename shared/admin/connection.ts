@@ -18,9 +18,17 @@ export interface AdminDeadlines {
   readonly answer: number;
 }
 
+/** Who asks. */
+export interface AdminPeer {
+  /** An IP address. */
+  readonly address: string;
+  /** Ends its connection at once; what is being sent is cut. */
+  readonly close: () => void;
+}
+
 export interface AdminConnectionOptions {
-  /** Never rejects; `peer` is an IP address. */
-  readonly answer: (request: AdminRequest, peer: string) => Promise<Response>;
+  /** Never rejects. */
+  readonly answer: (request: AdminRequest, peer: AdminPeer) => Promise<Response>;
   readonly deadlines: AdminDeadlines;
   readonly logger: Logger;
 }
@@ -108,7 +116,11 @@ export class AdminConnection {
       return await this.#send(null, textResponse(400, parsed.reason));
     }
     const { request } = parsed;
-    const response = await this.#options.answer(request, this.#connection.remoteAddr.hostname);
+    const peer = {
+      address: this.#connection.remoteAddr.hostname,
+      close: () => this.close(),
+    };
+    const response = await this.#options.answer(request, peer);
     await this.#send(request, response);
   }
 

@@ -5,6 +5,7 @@
  */
 import { isIP } from "node:net";
 import { type Address } from "../net/address.ts";
+import { type AdminPeer } from "./connection.ts";
 import { ADMIN_LIMITS, type AdminLimits, AdminListener } from "./listener.ts";
 import { type AdminRequest } from "./request.ts";
 import { textResponse } from "./response.ts";
@@ -13,12 +14,6 @@ import { type Logger, silentLogger } from "../log.ts";
 
 /** Answers GET and HEAD of one path. For HEAD the body is dropped afterwards. */
 export type AdminHandler = (request: Request, peer: AdminPeer) => Response | Promise<Response>;
-
-/** Who asks. */
-export interface AdminPeer {
-  /** An IP address. */
-  readonly address: string;
-}
 
 export interface AdminOptions extends Address {
   readonly lifecycle: Lifecycle;
@@ -50,10 +45,10 @@ export function startAdmin(options: AdminOptions): AdminServer {
   const listener = new AdminListener(options, {
     limits: { ...ADMIN_LIMITS, ...options.limits },
     logger,
-    async answer(request, address) {
+    async answer(request, peer) {
       let response: Response;
       try {
-        response = await answer(request, { address }, handlers);
+        response = await answer(request, peer, handlers);
       } catch (error) {
         // A handler's mistake: the log gets it, the client only learns that there was one.
         logger.error("Admin request failed", { error });

@@ -267,7 +267,7 @@ Deno.test("a port in use is reported with flag, address and remedy", () => {
 Deno.test("pages for this machine only are refused to others, with the way to reach them", async () => {
   const handler = loopbackOnly(() => new Response("inner\n"));
   for (const address of ["127.0.0.1", "::1", "::ffff:127.0.0.1"]) {
-    const answer = await handler(new Request("http://127.0.0.1/"), { address });
+    const answer = await handler(new Request("http://127.0.0.1/"), { address, close() {} });
     assert.equal(answer.status, 200, address);
   }
   // 127.0.0.6: what comes through an Istio sidecar, whoever sent it.
@@ -280,7 +280,7 @@ Deno.test("pages for this machine only are refused to others, with the way to re
     "::",
   ];
   for (const address of [...others, "128.0.0.1", "127.evil", ""]) {
-    const answer = await handler(new Request("http://127.0.0.1/"), { address });
+    const answer = await handler(new Request("http://127.0.0.1/"), { address, close() {} });
     assert.equal(answer.status, 403, address);
     assert.match(await answer.text(), /port-forward/);
   }
