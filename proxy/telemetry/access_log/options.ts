@@ -9,7 +9,7 @@ export const ACCESS_LOG_FIELDS = {
   time: "End of the exchange, RFC 3339 in UTC with milliseconds.",
   log: "Always `access`; distinguishes these lines from log messages.",
   requestId: "The `X-Request-Id` sent to the backend and the client.",
-  traceId: "Of the request's spans, if they are made; see [traces](traces.md).",
+  traceId: "With [traces](traces.md): that of the request, also where it is not sampled.",
   client: "The client's address; behind a trusted proxy, the address that the proxy reports.",
   peer: "The address of the trusted proxy, if there is one.",
   method: "As sent by the client.",
