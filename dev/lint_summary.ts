@@ -8,8 +8,8 @@ import { inputOf, lint } from "../cli/lint/lint.ts";
 import { findConfigMap } from "../cli/lint/cluster_findings.ts";
 import { classOf } from "../cli/lint/judgement.ts";
 import { LINT_OPTIONS } from "../cli/lint/options.ts";
-import type { Ingress, IngressClass } from "../controller/kube/resources.ts";
-import { DEFAULT_ANNOTATION } from "../controller/translate/ingress/class.ts";
+import type { Ingress } from "../controller/kube/resources.ts";
+import { isDefaultClass } from "../controller/translate/ingress/class.ts";
 import { NGINX_PREFIX } from "../controller/translate/annotations/nginx/table.ts";
 import type { Clock } from "../controller/translate/translator.ts";
 import type { Manifests } from "./manifests/manifests.ts";
@@ -73,7 +73,7 @@ export function lintSummary(
       `To serve class ${DEFAULT_CLASS} here as ingress-nginx does: --nginx-class ${DEFAULT_CLASS}`,
     ]),
     // The default class of the folder, if there is one, decides.
-    ...(classless === 0 || manifests.resources.ingressClasses.some(isDefault) ? [] : [
+    ...(classless === 0 || manifests.resources.ingressClasses.some(isDefaultClass) ? [] : [
       `${classless} without a class, served here without the profile nginx: ` +
       `write spec.ingressClassName: ${nginxClasses[0]}`,
     ]),
@@ -85,10 +85,6 @@ function line({ verdict, name, at }: LintedIngress): string {
   return `  ${verdict.padEnd(7)}  ${printable(name)}${
     at === null ? "" : `  ${printable(formatPosition(at))}`
   }`;
-}
-
-function isDefault({ metadata }: IngressClass): boolean {
-  return metadata?.annotations?.[DEFAULT_ANNOTATION] === "true";
 }
 
 function hasAnnotation({ metadata }: Ingress): boolean {

@@ -101,7 +101,7 @@ Deno.test("the ConfigMap and what is accepted count for the summary, and for the
   ));
 });
 
-Deno.test("Ingresses without a class learn that they are served without the profile", () => {
+Deno.test("the summary counts Ingresses that lack the profile because they name no class", () => {
   const lists = { "nginx.ingress.kubernetes.io/whitelist-source-range": "10.0.0.0/8" };
   const text = summary([{ name: "a", annotations: lists }, { name: "b" }], ["nginx"]);
   assert.match(

@@ -3,15 +3,11 @@ import type { IngressClass } from "../../controller/kube/resources.ts";
 import { asText, fieldOf } from "../../controller/base/json.ts";
 import { CONTROLLER_OPTIONS, type ControllerOptions } from "../../controller/cli/options.ts";
 import type { KubeObject } from "../../controller/kube/types.ts";
-import { DEFAULT_ANNOTATION } from "../../controller/translate/ingress/class.ts";
+import { isDefaultClass } from "../../controller/translate/ingress/class.ts";
 import { CLASS_ANNOTATION } from "../../controller/translate/ingress/ingress_object.ts";
 
 /** As the API server has it. */
 export type ClassObject = KubeObject & Pick<IngressClass, "spec">;
-
-export function isDefaultClass({ metadata }: ClassObject): boolean {
-  return metadata.annotations?.[DEFAULT_ANNOTATION] === "true";
-}
 
 /** By field or annotation; null for none. */
 export function namedClass(ingress: KubeObject): string | null {

@@ -3,7 +3,10 @@
  * findings by the name of the Ingress that they are about.
  */
 import { isHonoured } from "../../controller/translate/annotations/nginx/table.ts";
-import { readAccepted } from "../../controller/translate/annotations/own_annotations.ts";
+import {
+  accepterOf,
+  readAccepted,
+} from "../../controller/translate/annotations/own_annotations.ts";
 import { readHost } from "../../controller/translate/model/host.ts";
 import { firstOfHost, firstOfService } from "./first_wins.ts";
 import { type HostFinding, type Member, memberOf } from "./host_member.ts";
@@ -75,9 +78,10 @@ function hostWideProtection(
       const isProtection = row !== null && row.protects && row.scope === "host" &&
         !isHonoured(row) && replacedBy === null && !by.annotations.isHarmless(row, text);
       if (!isProtection) return [];
-      const accepted = isAccepted(by, name, options);
+      const own = readAccepted(by.judged.ingress.metadata?.annotations);
+      const isAccepted = accepterOf(name, own, options) !== null;
       const open = sharing.filter((one) =>
-        one.namespace !== by.namespace || (accepted && one !== by)
+        one.namespace !== by.namespace || (isAccepted && one !== by)
       );
       return open.map((member) => ({
         name: member.name,
@@ -87,25 +91,18 @@ function hostWideProtection(
         effect: host === ""
           ? `${name} of ${by.name} holds for all rules without a host`
           : `${name} of ${by.name} holds for the whole host`,
-        difference: member.namespace === by.namespace
-          ? `it holds for no Ingress, as ${name} is accepted as unsupported`
-          : "it does not hold for this Ingress, which is of another namespace",
-        remedy: member.namespace === by.namespace
-          ? `Do not accept ${name}, or protect these paths in the backend`
-          : "Serve the host from one namespace, or protect these paths in the backend",
+        ...(member.namespace === by.namespace
+          ? {
+            difference: `it holds for no Ingress, as ${name} is accepted as unsupported`,
+            remedy: `Do not accept ${name}, or protect these paths in the backend`,
+          }
+          : {
+            difference: "it does not hold for this Ingress, which is of another namespace",
+            remedy: "Serve the host from one namespace, or protect these paths in the backend",
+          }),
       }));
     })
   );
-}
-
-function isAccepted(
-  { judged }: Member,
-  name: string,
-  { acceptUnsupported, allowAcceptUnsupportedAnnotation }: HostFindingOptions,
-): boolean {
-  return acceptUnsupported.includes(name) ||
-    (allowAcceptUnsupportedAnnotation &&
-      (readAccepted(judged.ingress.metadata?.annotations)?.includes(name) ?? false));
 }
 
 /** Names of hosts are no regular expressions here; the finding of the annotation has other faults. */

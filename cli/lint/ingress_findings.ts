@@ -132,32 +132,37 @@ function unservedPaths(
     }));
 }
 
-/**
- * The default certificate there, or a fake one, with the redirect to it; `unrecognized_name` here, and no redirect,
- * also with a default certificate.
- */
+const NO_CERTIFICATE = "without a default certificate, clients get the TLS alert unrecognized_name";
+
+/** Where both redirect plain HTTP, or neither does. */
+const OTHER_CERTIFICATE = {
+  verdict: "DIFFERS",
+  rule: "tls/no-secret",
+  effect: "shows its default certificate, or a fake one",
+  difference: NO_CERTIFICATE,
+  remedy: "Write secretName, or start the controller with --default-ssl-certificate",
+} as const;
+
+/** Only a certificate that names the host causes the redirect here, so the default one does not. */
+const NO_REDIRECT = {
+  verdict: "OPENS",
+  rule: OTHER_CERTIFICATE.rule,
+  effect: `${OTHER_CERTIFICATE.effect}, and redirects plain HTTP to HTTPS`,
+  difference:
+    `plain HTTP is forwarded unless another Ingress has a certificate for the hosts; ${NO_CERTIFICATE}`,
+  remedy: 'Write secretName, or set force-ssl-redirect to "true" and start the controller with ' +
+    "--default-ssl-certificate",
+} as const;
+
+/** TLS entries that name no Secret. */
 function unnamedTls(judged: JudgedIngress, locate: Locate): Finding[] {
-  const { httpsRedirect } = readHttpsRedirect(annotationsOf(judged), "nginx");
-  // Both redirect then, or neither does.
-  const isSame = httpsRedirect?.when === "always" || httpsRedirect?.when === "never";
+  const when = readHttpsRedirect(annotationsOf(judged), "nginx").httpsRedirect?.when;
+  const words = when === "always" || when === "never" ? OTHER_CERTIFICATE : NO_REDIRECT;
   return (asList(fieldOf(judged.ingress.spec, "tls")) ?? []).flatMap((entry, i): Finding[] =>
     asText(fieldOf(entry, "secretName")) !== null ? [] : [{
-      verdict: isSame ? "DIFFERS" : "OPENS",
-      rule: "tls/no-secret",
-      effect: isSame
-        ? "shows its default certificate, or a fake one"
-        : "shows its default certificate, or a fake one, and redirects plain HTTP to HTTPS",
-      difference: isSame
-        ? NO_CERTIFICATE
-        : `plain HTTP is forwarded unless another Ingress has a certificate for the hosts; ${NO_CERTIFICATE}`,
-      remedy: isSame
-        ? "Write secretName, or start the controller with --default-ssl-certificate"
-        : 'Write secretName, or set force-ssl-redirect to "true" and start the controller with ' +
-          "--default-ssl-certificate",
+      ...words,
       field: `spec.tls[${i}]`,
       at: locate(`spec.tls[${i}]`),
     }]
   );
 }
-
-const NO_CERTIFICATE = "without a default certificate, clients get the TLS alert unrecognized_name";

@@ -4,6 +4,7 @@
  */
 import type { Ingress, IngressClass, Resources } from "../../controller/kube/resources.ts";
 import { isDnsName } from "../../controller/base/names.ts";
+import { isDefaultClass } from "../../controller/translate/ingress/class.ts";
 import { NGINX_PREFIX } from "../../controller/translate/annotations/nginx/table.ts";
 import type { IngressStatus, TranslateOptions } from "../../controller/translate/translator.ts";
 import { nearestName } from "../../shared/nearest_name.ts";
@@ -17,8 +18,6 @@ const NGINX_CLASS = "nginx";
 
 /** By which Ingresses named their class before `spec.ingressClassName`. */
 const CLASS_ANNOTATION = "kubernetes.io/ingress.class";
-
-const DEFAULT_ANNOTATION = "ingressclass.kubernetes.io/is-default-class";
 
 type ClassOptions = Pick<TranslateOptions, "ingressClasses" | "controllerNames">;
 
@@ -88,7 +87,7 @@ function defaultClassOfOthers(
   { ingressClasses: served, controllerNames }: ClassOptions,
 ): string | null {
   const [first] = ingressClasses
-    .filter(({ metadata }) => metadata?.annotations?.[DEFAULT_ANNOTATION] === "true")
+    .filter(isDefaultClass)
     .sort((a, b) => {
       const [x, y] = [a, b].map(({ metadata }) => String(metadata?.creationTimestamp ?? ""));
       if (x !== y) return x > y ? -1 : 1;

@@ -37,7 +37,10 @@ import { readSharesWith } from "../../controller/translate/ingress/shared_hosts.
 import { quote } from "../../controller/base/json.ts";
 import { isDnsLabel, isDnsName, isPortName } from "../../controller/base/names.ts";
 import { NamespaceReader } from "../../controller/translate/hosts/namespace_facts.ts";
-import { readAccepted } from "../../controller/translate/annotations/own_annotations.ts";
+import {
+  accepterOf,
+  readAccepted,
+} from "../../controller/translate/annotations/own_annotations.ts";
 import {
   explainPath,
   looksLikePattern,
@@ -80,6 +83,8 @@ import {
 
 /** Of all annotations of an object together (k8s.io/apimachinery, TotalAnnotationSizeLimitB). */
 const ANNOTATION_BYTES = 256 * 1024;
+/** By the operator; owners of Ingresses may. */
+const NOTHING_ACCEPTED = { acceptUnsupported: [], allowAcceptUnsupportedAnnotation: true };
 /**
  * A quarter of what a Secret or a ConfigMap may hold (MaxSecretSize): what is quadratic shows, and
  * OpenSSL takes its time.
@@ -382,8 +387,11 @@ export const TENANT_PARSERS: readonly Parser[] = [
   ),
   reportingParser(
     "pingress.io/accept-unsupported",
-    ["controller/translate/annotations/own_annotations.ts readAccepted"],
-    (object) => readAccepted(annotationsOf(object)),
+    [
+      "controller/translate/annotations/own_annotations.ts accepterOf",
+      "controller/translate/annotations/own_annotations.ts readAccepted",
+    ],
+    (object) => accepterOf("limit-rps", readAccepted(annotationsOf(object)), NOTHING_ACCEPTED),
   ),
   reportingParser(
     "pingress.io/hosts",

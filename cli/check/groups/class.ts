@@ -2,12 +2,12 @@
  * Classes of Ingresses. In: IngressClasses, Ingresses and the controller's flags. Out: whether there is a class
  * of ours, what clashes with it, and which Ingresses nobody serves.
  */
+import { isDefaultClass } from "../../../controller/translate/ingress/class.ts";
 import { asText, fieldOf } from "../../../controller/base/json.ts";
 import type { KubeObject } from "../../../controller/kube/types.ts";
 import { nearestName } from "../../../shared/nearest_name.ts";
 import {
   type ClassObject,
-  isDefaultClass,
   namedClass,
   type ServedClasses,
   servedClasses,

@@ -33,6 +33,22 @@ export function readAccepted(annotations: unknown): readonly string[] | null {
   return typeof value === "string" ? value.split(",").map((name) => name.trim()) : [];
 }
 
+/** What an installation accepts as unsupported, and whether Ingresses may. */
+export interface AcceptOptions {
+  readonly acceptUnsupported: readonly string[];
+  readonly allowAcceptUnsupportedAnnotation: boolean;
+}
+
+/** Who accepts the annotation as unsupported; null for nobody. @param accepted What the Ingress itself accepts. */
+export function accepterOf(
+  name: string,
+  accepted: readonly string[] | null,
+  { acceptUnsupported, allowAcceptUnsupportedAnnotation }: AcceptOptions,
+): "operator" | "owner" | null {
+  if (acceptUnsupported.includes(name)) return "operator";
+  return allowAcceptUnsupportedAnnotation && accepted?.includes(name) === true ? "owner" : null;
+}
+
 /** Reports each in the order of their names. */
 export function reportOwnAnnotations(annotations: unknown, report: Report): void {
   for (const name of Object.keys(asObject(annotations) ?? {}).sort()) {

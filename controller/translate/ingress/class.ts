@@ -16,7 +16,7 @@ import { type GlobalSettings, NO_GLOBALS } from "../model/global_settings.ts";
 import type { Profile } from "../model/profile.ts";
 import { PROFILE_ANNOTATION, STATUS_ANNOTATION } from "../annotations/own_annotation_names.ts";
 
-export const DEFAULT_ANNOTATION = "ingressclass.kubernetes.io/is-default-class";
+const DEFAULT_ANNOTATION = "ingressclass.kubernetes.io/is-default-class";
 
 /** What `spec.controller` of its classes says; it cannot be changed. */
 const NGINX_CONTROLLER = "k8s.io/ingress-nginx";
@@ -27,6 +27,11 @@ export interface ClassOptions {
   readonly watchIngressWithoutClass: boolean;
   /** Those of `ingressClasses` with the profile nginx, whatever an IngressClass says; missing for none. */
   readonly nginxClasses?: readonly string[];
+}
+
+/** Whether an IngressClass is that of Ingresses which name none. */
+export function isDefaultClass(object: unknown): boolean {
+  return annotationOf(object, DEFAULT_ANNOTATION) === "true";
 }
 
 /** The Ingresses that are served here, in the order given; each is read as its class says. */
@@ -165,7 +170,7 @@ function readClasses(
       served.set(name, isNginx ? "nginx" : byName(name));
       if (isStatusOff(object, name, problems)) unaddressed.add(name);
     }
-    if (annotationOf(object, DEFAULT_ANNOTATION) === "true") {
+    if (isDefaultClass(object)) {
       defaults.push({ name, createdAt: creationTime(object) });
     }
   }

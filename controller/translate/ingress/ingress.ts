@@ -42,7 +42,7 @@ import { readOtherNames } from "../annotations/nginx/server_names.ts";
 import { BY_NAME, NGINX_PREFIX } from "../annotations/nginx/table.ts";
 import { type GlobalSettings, NO_GLOBALS } from "../model/global_settings.ts";
 import type { Profile } from "../model/profile.ts";
-import { CLASS_ANNOTATION } from "./ingress_object.ts";
+import { writtenClass } from "./ingress_object.ts";
 import { needsNoLogin, NO_SETTINGS, RouteSettingsPool } from "../model/route_settings.ts";
 import { LastStatus, LastTlsStatus } from "../model/status.ts";
 import { hostFields } from "../model/host_field.ts";
@@ -71,20 +71,15 @@ export function readIngress(
   const { value, problems } = recordProblems((list) =>
     readSpec(identity, object, list.about(identity.ref), pool, profile, globals)
   );
+  const { className, classAnnotation } = writtenClass(object);
   return {
     ...value,
     ...{ identity, profile, problems },
-    hasClass: namesClass(object),
+    hasClass: !isAbsent(className) || classAnnotation !== null,
     hostPlaces: new HostPlaces(profile),
     regexPlaces: new RegexPlaces((path) => regexLocation(path, profile, pool.texts)),
     status: new LastStatus(),
   };
-}
-
-function namesClass(object: unknown): boolean {
-  const annotations = fieldOf(fieldOf(object, "metadata"), "annotations");
-  return !isAbsent(fieldOf(fieldOf(object, "spec"), "ingressClassName")) ||
-    asText(fieldOf(annotations, CLASS_ANNOTATION)) !== null;
 }
 
 function readSpec(

@@ -13,6 +13,17 @@ import type { Source } from "../model/source.ts";
 
 export const CLASS_ANNOTATION = "kubernetes.io/ingress.class";
 
+/** The class that an Ingress names, by its field and by the annotation that was before it. */
+export function writtenClass(
+  object: unknown,
+): Pick<IngressObject, "className" | "classAnnotation"> {
+  const annotations = fieldOf(fieldOf(object, "metadata"), "annotations");
+  return {
+    className: fieldOf(fieldOf(object, "spec"), "ingressClassName"),
+    classAnnotation: asText(fieldOf(annotations, CLASS_ANNOTATION)),
+  };
+}
+
 export class IngressObject {
   readonly object: JsonObject;
   /** As written; for a problem where there is no identity. */
@@ -41,9 +52,9 @@ export class IngressObject {
     this.globals = globals;
     this.ref = refOf("Ingress", object);
     this.identity = readIdentity("Ingress", object);
-    this.className = fieldOf(fieldOf(object, "spec"), "ingressClassName");
-    const annotations = fieldOf(fieldOf(object, "metadata"), "annotations");
-    this.classAnnotation = asText(fieldOf(annotations, CLASS_ANNOTATION));
+    const { className, classAnnotation } = writtenClass(object);
+    this.className = className;
+    this.classAnnotation = classAnnotation;
   }
 
   hasIdentity(): this is IngressObject & { readonly identity: Identity } {

@@ -15,7 +15,7 @@ import {
   UNSUPPORTED,
 } from "../annotations/nginx/refusals.ts";
 import { NGINX_PREFIX } from "../annotations/nginx/table.ts";
-import { ACCEPT_ANNOTATION } from "../annotations/own_annotations.ts";
+import { ACCEPT_ANNOTATION, accepterOf } from "../annotations/own_annotations.ts";
 import type { Ownership } from "../hosts/ownership.ts";
 import { wildcardOver } from "../model/host.ts";
 import type { Refusal, Source } from "../model/source.ts";
@@ -128,17 +128,15 @@ export class Closures {
   /** What is invalid cannot be accepted: it may be meant to protect. */
   #reportAccepted(ingress: Source, { name, field, fault, needsProfile }: Refusal): boolean {
     if (fault !== null) return false;
-    const byOperator = this.#options.acceptUnsupported.includes(name);
-    const byOwner = this.#options.allowAcceptUnsupportedAnnotation &&
-      (ingress.accepted?.includes(name) ?? false);
-    if (!byOperator && !byOwner) return false;
+    const accepter = accepterOf(name, ingress.accepted, this.#options);
+    if (accepter === null) return false;
     this.#problems.about(ingress.identity.ref).warning(field, {
       reason: "NginxAnnotation",
       message: `annotation ${quote(NGINX_PREFIX + name)} ${
         needsProfile
           ? "applies without the profile nginx"
           : "is not supported, and the paths are served without it"
-      }: ${byOperator ? "--accept-unsupported" : ACCEPT_ANNOTATION} accepts that`,
+      }: ${accepter === "operator" ? "--accept-unsupported" : ACCEPT_ANNOTATION} accepts that`,
       remedy: needsProfile ? profileRemedy(ingress) : "Remove the annotation",
     });
     return true;

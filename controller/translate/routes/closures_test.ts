@@ -175,7 +175,7 @@ const SHARED = new Ownership({
   problems: [],
 });
 
-Deno.test("an Ingress without a class learns to name one that has the profile", () => {
+Deno.test("the remedy for an Ingress without a class names spec.ingressClassName", () => {
   const options = {
     ...OPTIONS,
     ingressClasses: ["pingress", "nginx"],

@@ -62,7 +62,7 @@ Deno.test("requests that a browser sends at once with its first login share one 
   assert.deepEqual(verifier.verified, ["a a", "a b", "a a"]);
 });
 
-Deno.test("a check that many share is as free to fail as any, and is made again then", async () => {
+Deno.test("a shared check that fails rejects all of its requests, and the next one starts another", async () => {
   const verifier = new PlainVerifier();
   let starts = 0;
   const queue = new PasswordQueue(() => {
