@@ -143,15 +143,17 @@ const OTHER_CERTIFICATE = {
   remedy: "Write secretName, or start the controller with --default-ssl-certificate",
 } as const;
 
-/** Only a certificate that names the host causes the redirect here, so the default one does not. */
+/** Only a certificate that names the host causes the redirect here; the default one may. */
 const NO_REDIRECT = {
   verdict: "OPENS",
   rule: OTHER_CERTIFICATE.rule,
   effect: `${OTHER_CERTIFICATE.effect}, and redirects plain HTTP to HTTPS`,
   difference:
-    `plain HTTP is forwarded unless another Ingress has a certificate for the hosts; ${NO_CERTIFICATE}`,
-  remedy: 'Write secretName, or set force-ssl-redirect to "true" and start the controller with ' +
-    "--default-ssl-certificate",
+    "plain HTTP is forwarded unless the default certificate, or that of another Ingress, names the " +
+    `hosts; ${NO_CERTIFICATE}`,
+  remedy:
+    "Write secretName, or start the controller with --default-ssl-certificate and a certificate " +
+    "that names the hosts",
 } as const;
 
 /** TLS entries that name no Secret. */

@@ -126,7 +126,8 @@ export const WATCH_OPTIONS = defineOptions({
     group: "What is served",
     help: "Secret of type kubernetes.io/tls with the certificate for clients that send no server " +
       "name, or one without a certificate. Without the flag, they get the TLS alert " +
-      "unrecognized_name. Hosts that only this certificate covers are not redirected to HTTPS. " +
+      "unrecognized_name. Hosts of TLS entries without a usable Secret are redirected to HTTPS if " +
+      "this certificate names them. " +
       "With --watch-namespace, the Secret must be in a watched namespace.",
   },
   allowExternalName: {

@@ -16,6 +16,7 @@ import { readSecret, type SecretModel } from "./certificates/certificate_source.
 import { PublishedPairs } from "./bounds/held_certificates.ts";
 import { UpstreamTlsBound } from "./bounds/upstream_tls_bound.ts";
 import { RequiredSecrets } from "./certificates/required_secrets.ts";
+import { DefaultHosts } from "./certificates/default_hosts.ts";
 import { CertificateAssigner } from "./certificates/tls.ts";
 import { CredentialsReader } from "./credentials/credentials.ts";
 import { ClaimantList, KeptClaims, ServingIngresses } from "./hosts/host_claimants.ts";
@@ -70,6 +71,7 @@ export class StageMemory {
   readonly publishedPairs = new PublishedPairs();
   readonly upstreamTlsBound = new UpstreamTlsBound();
   readonly certificates = new CertificateAssigner();
+  readonly defaultHosts = new DefaultHosts();
   readonly statuses = new StatusCollector();
   readonly gateway: GatewayTranslator;
   readonly namedUpstreams: NamedUpstreams;

@@ -249,7 +249,7 @@ export class Translator {
     );
     const unnamed = byDefault === null
       ? upstreamTls.certificates()
-      : withCertificate(upstreamTls.certificates(), byDefault);
+      : withCertificate(upstreamTls.certificates(), byDefault.certificate);
     const gateway = options.gateway == null || shared === null ? null : memory.gateway.translate(
       resources,
       options.gateway,
@@ -273,9 +273,16 @@ export class Translator {
       : memory.merged.of(routing.routes, used, gateway.parts);
     const shown = gateway === null ? unnamed : [...unnamed, ...gateway.parts.certificates];
     const all = allCertificates(tls.certificates, shown);
-    const certificates = gateway === null
+    const served = gateway === null
       ? all
       : memory.merged.certificates(all, gateway.parts.hostCertificates);
+    const certificates = memory.defaultHosts.add(
+      served,
+      byDefault,
+      ingresses,
+      tls.statuses,
+      ownership,
+    );
     const credentials = memory.credentials.read(ingresses, secrets, problems);
     const { unaddressed } = memory.ownIngresses;
     const statuses = memory.statuses.collect({ list, routing, tls }, unaddressed, problems);
@@ -289,7 +296,7 @@ export class Translator {
       upstreams: backends.upstreams(),
       ...(credentials.length === 0 ? {} : { credentials }),
       certificates: memory.certificateOrder.of(certificates),
-      defaultCertificate: byDefault?.id ?? null,
+      defaultCertificate: byDefault?.certificate.id ?? null,
       ...loopMarkOf(published, options),
       ...(backends.denied.list.length === 0 ? {} : { denied: backends.denied.list }),
       ...(globals.settings.trustedProxies.length === 0

@@ -78,6 +78,13 @@ Deno.test("a certificate that does not apply to a host causes no redirect", asyn
   );
 });
 
+Deno.test("the default certificate redirects the hosts that it is listed for", async () => {
+  assert.deepEqual(
+    await answers({ defaultCertificate: "a" }, [get("/", "a.test"), get("/", "other.test")]),
+    ["308 https://a.test:PORT/", "200"],
+  );
+});
+
 Deno.test("redirects are cached for five minutes", async () => {
   using proxy = await TlsProxy.start({ certificates: CERTIFICATES, sslRedirect: true });
   const { port } = proxy.server.listen({ hostname: "127.0.0.1", port: 0 });

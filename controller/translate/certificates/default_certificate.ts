@@ -16,6 +16,12 @@ export interface DefaultCertificate {
   readonly name: string;
 }
 
+/** The certificate, and the host patterns that it names. */
+export interface FoundDefault {
+  readonly certificate: Certificate;
+  readonly names: ReadonlySet<string>;
+}
+
 /** @param now Milliseconds since the epoch; decides about problems only. */
 export function readDefaultCertificate(
   wanted: DefaultCertificate | null,
@@ -24,13 +30,16 @@ export function readDefaultCertificate(
   now: number,
   problems: ProblemList,
   maxRsaBits?: number,
-): Certificate | null {
+): FoundDefault | null {
   if (wanted === null) return null;
   const ref: ObjectRef = { kind: "Secret", ...wanted };
   const key = keyOf(ref);
   const sources = new CertificateSources(secrets, now, problems, published, maxRsaBits);
   const source = sources.find({ ref, key, label: formatObject(ref) });
-  if (source.kind === "usable") return secrets.get(key)?.shown ?? null;
+  if (source.kind === "usable") {
+    const certificate = secrets.get(key)?.shown;
+    return certificate == null ? null : { certificate, names: source.nameSet };
+  }
   const kept = published?.certificates.find(({ id, origin }) =>
     id === published.defaultCertificate && origin.namespace === wanted.namespace
   );
@@ -46,5 +55,8 @@ export function readDefaultCertificate(
       : source.remedy ?? `Write into the Secret ${PAIR_REMEDY}`,
   });
   if (kept === undefined) return null;
-  return kept.hosts.length === 0 ? kept : { ...kept, hosts: [] };
+  const { plain = [], ...certificate } = kept;
+  // The hosts that it was published for, so that plain HTTP to them is redirected as before.
+  const names = new Set(kept.hosts).difference(new Set(plain));
+  return { certificate: kept.hosts.length === 0 ? kept : { ...certificate, hosts: [] }, names };
 }

@@ -3,6 +3,7 @@
  * which is looked into only where there is such a one. Out: the certificate of a host, and the hosts of
  * a Secret.
  */
+import type { ObjectRef } from "../../../shared/problem.ts";
 import type { Certificate, Snapshot } from "../../../shared/snapshot/types.ts";
 import type { CertificateSource, InlineCertificate } from "./certificate_source.ts";
 
@@ -32,8 +33,13 @@ export class PublishedCertificates {
     return plain.has(host);
   }
 
-  find(host: string, namespace: string): InlineCertificate | null {
-    return this.#indexed().byHost.get(`${namespace} ${host}`) ?? null;
+  /** @param secret Whose certificate the host is to have. */
+  find(host: string, { namespace, name }: ObjectRef): InlineCertificate | null {
+    const found = this.#indexed().byHost.get(`${namespace} ${host}`);
+    if (found === undefined) return null;
+    // The default certificate has hosts without a certificate of their own: none to be kept.
+    const isDefault = found.id === this.#published?.defaultCertificate;
+    return isDefault && found.origin.name !== name ? null : found;
   }
 
   /** The hosts that a Secret's certificate was used for, sorted. */

@@ -347,9 +347,7 @@ export class TlsClaims {
     source: CertificateSource,
     isNamed: boolean,
   ): Pick<HostClaim, "outcome" | "certificateId"> {
-    const kept = source.kind === "usable"
-      ? null
-      : this.#published.find(host, source.secret.namespace);
+    const kept = source.kind === "usable" ? null : this.#published.find(host, source.secret);
     const certificate = source.kind === "usable" ? source.certificate : kept;
     if (certificate === null) return { outcome: "bare", certificateId: null };
     let used = this.#used.get(certificate.id);
