@@ -237,6 +237,11 @@ function tracesOf(
   return url === null ? null : { target: { url, serviceName }, spans: { ratio, query } };
 }
 
+/** How many event loops carry traffic, at least one. */
+export function workerCount({ workers }: Pick<ProxyOptions, "workers">): number {
+  return workers || navigator.hardwareConcurrency;
+}
+
 /** What is wrong as a text: workers share ports, so the system would not refuse the second use. */
 function clashIn(
   range: PortRange | null,

@@ -15,7 +15,7 @@ import { isGranted, listenerGrant, NO_RIGHTS, type Rights } from "../../shared/r
 import { dialledHost } from "../telemetry/traces/options.ts";
 import type { ProxyOptions } from "./options.ts";
 
-/** Nothing but the network that the thread which starts it has; for those that carry traffic. */
+/** Nothing but the network that the thread which starts it has; for workers that replace others. */
 export const WORKER_RIGHTS: Rights = {
   ...NO_RIGHTS,
   // Deno 2.9 refuses CIDR blocks in a list that one worker hands to the next, even equal ones.
@@ -39,6 +39,11 @@ export function supervisorRights(options: ProxyOptions, nameServers: readonly st
     ],
     net: netGrants(options, nameServers) ?? "inherit",
   };
+}
+
+/** The rights of a thread that carries traffic, beside a supervisor with these. */
+export function workerRights(supervisor: Rights): Rights {
+  return { ...WORKER_RIGHTS, net: supervisor.net };
 }
 
 /** The rights of the thread that exports spans: to dial their collector. */

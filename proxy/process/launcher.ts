@@ -3,27 +3,36 @@
  * than that command line needs, and the exit code. What this thread itself may read and dial is
  * dropped once the supervisor runs.
  *
- *     options ─▶ rights ─▶ supervisor ─▶ workers: traffic
- *                              ├─ configuration, metrics, admin port
- *                              └─ spans, by a port ─▶ exporter: nothing but its collector
+ *     options ─▶ rights ─▶ supervisor: configuration, metrics, admin port
+ *                   │          ├─ deltas, by ports ─▶ workers: traffic
+ *                   │          └─ spans, by a port ─▶ exporter: nothing but its collector
+ *                   └─▶ starts all of them
  *
  * A supervisor that carries the traffic itself (`--workers 1`) has no other to serve beside it where it
  * hangs: this thread ends the process then, so that it is started anew.
  */
 import { formatAddress } from "../../shared/net/address.ts";
 import { createLogger, type Logger, standardOutput } from "../../shared/log.ts";
-import { dropRights, missingRight } from "../../shared/rights.ts";
+import { dropRights, missingRight, type Rights } from "../../shared/rights.ts";
 import { lacksIpv6, onIpv4, onPrivilegedPorts } from "../cli/listen_addresses.ts";
-import { parseProxyOptions } from "../cli/options.ts";
-import { exporterRights, nameServersOf, supervisorRights } from "../cli/permissions.ts";
+import { parseProxyOptions, workerCount } from "../cli/options.ts";
+import {
+  exporterRights,
+  nameServersOf,
+  supervisorRights,
+  workerRights,
+} from "../cli/permissions.ts";
 import type { TraceExport } from "../telemetry/traces/options.ts";
 import type { ExporterStart } from "./exporter_thread.ts";
 import { type Environment, limitIoEvents } from "./io_turns.ts";
 import type { FromSupervisor, ToSupervisor } from "./supervisor_protocol.ts";
+import type { FromWorker, ToWorker } from "./worker_protocol.ts";
 
 export interface FirstThreadOptions {
   /** The supervisor's code. */
   readonly module: URL;
+  /** The code of the first workers. */
+  readonly worker: URL;
   /** Between two pings, in ms. */
   readonly heartbeat: number;
   /** Silence, counted in pings, after which the supervisor is stuck; in ms. */
@@ -32,6 +41,7 @@ export interface FirstThreadOptions {
 
 const DEFAULTS: FirstThreadOptions = {
   module: new URL("./supervisor.ts", import.meta.url),
+  worker: new URL("./worker.ts", import.meta.url),
   heartbeat: 5_000,
   // Longer than a large configuration takes, or a starved node; liveness probes end it sooner.
   silence: 60_000,
@@ -41,8 +51,9 @@ const DEFAULTS: FirstThreadOptions = {
 export function startProxy(
   args: readonly string[],
   environment: Environment,
-  { module, heartbeat, silence }: FirstThreadOptions = DEFAULTS,
+  given: Partial<FirstThreadOptions> = {},
 ): () => void {
+  const { module, worker: workerModule, heartbeat, silence } = { ...DEFAULTS, ...given };
   const parsed = parseProxyOptions(args);
   if (parsed.kind !== "ok") {
     (parsed.kind === "help" ? console.log : console.error)(parsed.text);
@@ -84,13 +95,24 @@ export function startProxy(
   const tell = (message: ToSupervisor, ports: MessagePort[] = []) =>
     supervisor.postMessage(message, ports);
   const exporter = options.traces === null ? null : startExporter(options.traces.target, log);
+  const count = workerCount(options);
+  const workers = Array.from(
+    { length: count === 1 ? 0 : count },
+    (_, worker) =>
+      startWorker(
+        workerModule,
+        workerRights(rights),
+        (message) => tell({ kind: "worker-died", worker, message }),
+      ),
+  );
   supervisor.onmessage = ({ data }: MessageEvent<FromSupervisor>) => {
     unheard = 0;
     if (data.kind === "up") {
-      // Its code, too, is read with the rights of this thread.
-      if (exporter === null) dropRights(["read", "net"]);
-      else exporter.isUp.then(() => dropRights(["read", "net"]));
-    } else if (data.kind === "serves") setInterval(ping, heartbeat);
+      // The code of all threads is read with the rights of this one.
+      const others = [...workers, ...exporter === null ? [] : [exporter]];
+      Promise.all(others.map(({ isUp }) => isUp)).then(() => dropRights(["read", "net"]));
+    } else if (data.kind === "end-worker") workers[data.worker].end();
+    else if (data.kind === "serves") setInterval(ping, heartbeat);
     else if (data.kind === "exit") Deno.exit(data.code);
   };
   /** Pings since it last said anything: a pause of the whole process is not its silence. */
@@ -107,9 +129,35 @@ export function startProxy(
     fail(log, event.message);
   };
   const port = exporter?.port ?? null;
-  const ports = port === null ? [] : [port];
-  tell({ kind: "start", args, ipv4Only, listenHttp, listenHttps, exporter: port }, ports);
+  const toWorkers = workers.map(({ port }) => port);
+  tell(
+    { kind: "start", args, ipv4Only, listenHttp, listenHttps, exporter: port, workers: toWorkers },
+    port === null ? toWorkers : [port, ...toWorkers],
+  );
   return () => tell({ kind: "stop" });
+}
+
+/**
+ * Starts the thread of a worker: the port for the supervisor, and when its code is loaded. What goes wrong
+ * in it is the supervisor's business.
+ */
+function startWorker(
+  module: URL,
+  permissions: Rights,
+  onDeath: (message: string) => void,
+): { readonly port: MessagePort; readonly isUp: Promise<void>; readonly end: () => void } {
+  const channel = new MessageChannel();
+  const up = Promise.withResolvers<void>();
+  const thread = new Worker(module, { type: "module", deno: { permissions } });
+  thread.onmessage = ({ data }: MessageEvent<FromWorker>) => data.kind === "up" && up.resolve();
+  thread.onerror = (event) => {
+    event.preventDefault();
+    up.resolve();
+    onDeath(event.message);
+  };
+  const link: ToWorker = { kind: "link", port: channel.port1 };
+  thread.postMessage(link, [channel.port1]);
+  return { port: channel.port2, isUp: up.promise, end: () => thread.terminate() };
 }
 
 /**

@@ -23,27 +23,33 @@ import { type DataPlane, LocalPlane } from "./data_plane.ts";
 import { SnapshotDiffer } from "../config/diff.ts";
 import { ExpiryTimer } from "../certificates/expiry.ts";
 import { onIpv4 } from "../cli/listen_addresses.ts";
-import { parseProxyOptions, type ProxyOptions } from "../cli/options.ts";
+import { parseProxyOptions, type ProxyOptions, workerCount } from "../cli/options.ts";
 import { SnapshotSources } from "./sources.ts";
 import type { FromSupervisor, ToSupervisor } from "./supervisor_protocol.ts";
 import { TelemetryHub } from "../telemetry/hub.ts";
 import { SpanRelay } from "../telemetry/traces/span_relay.ts";
 import { WorkerPool } from "./worker_pool.ts";
+import { LentThread, type WorkerThread } from "./worker_thread.ts";
 
 /** At the end, what waits of spans has this long (ms) to be sent. */
 const SPANS_TIMEOUT = 3_000;
 
 /** Null before the start. */
 let supervisor: Supervisor | null = null;
+let threads: readonly LentThread[] = [];
 
 self.onmessage = ({ data }: MessageEvent<ToSupervisor>) => {
   if (data.kind === "stop") return supervisor?.stop();
   if (data.kind === "ping") return post({ kind: "pong" });
+  if (data.kind === "worker-died") return threads[data.worker].died(data.message);
   const parsed = parseProxyOptions(data.args);
   if (parsed.kind !== "ok") throw new TypeError("The command line was to be good");
   const { listenHttp, listenHttps, ipv4Only, exporter } = data;
   const options = { ...parsed.options, listenHttp, listenHttps };
-  supervisor = new Supervisor(ipv4Only ? onIpv4(options) : options, exporter);
+  threads = data.workers.map((port, worker) =>
+    new LentThread(port, () => post({ kind: "end-worker", worker }))
+  );
+  supervisor = new Supervisor(ipv4Only ? onIpv4(options) : options, exporter, threads);
   // As if it had been thrown here: the first thread is told, and ends the process.
   supervisor.run().catch(reportError);
 };
@@ -51,6 +57,7 @@ post({ kind: "up" });
 
 class Supervisor {
   readonly #options: ProxyOptions;
+  readonly #threads: readonly WorkerThread[];
   readonly #log: Logger;
   readonly #lifecycle = new Lifecycle();
   readonly #hub: TelemetryHub;
@@ -67,9 +74,17 @@ class Supervisor {
   /** Of HTTPS, as clients know it. */
   #httpsPort: number | null = null;
 
-  /** @param exporter to the thread that exports spans; null where none are made. */
-  constructor(options: ProxyOptions, exporter: MessagePort | null) {
+  /**
+   * @param exporter to the thread that exports spans; null where none are made.
+   * @param threads of the first workers.
+   */
+  constructor(
+    options: ProxyOptions,
+    exporter: MessagePort | null,
+    threads: readonly WorkerThread[],
+  ) {
     this.#options = options;
+    this.#threads = threads;
     const log = this.#log = createLogger({ level: options.logLevel, format: options.logFormat });
     // A mistake of ours in one exchange must not end all the others, nor one while a configuration is
     // waited for. What keeps `run` from its end is told apart, and ends it.
@@ -91,7 +106,7 @@ class Supervisor {
       stream: () => this.#sources.scraped,
       refused: () => this.#sources.refused,
     });
-    const workers = options.workers || navigator.hardwareConcurrency;
+    const workers = workerCount(options);
     this.#plane = this.#startPlane(workers);
     this.#plane.setZone(options.zone);
     this.#certificates = new CertificateLoader({
@@ -161,6 +176,7 @@ class Supervisor {
     };
     return new WorkerPool({
       count: workers,
+      threads: this.#threads,
       settings,
       log,
       hub,

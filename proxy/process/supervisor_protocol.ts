@@ -13,7 +13,11 @@ export type ToSupervisor =
     readonly listenHttps: readonly Address[];
     /** To the thread that exports spans; null where none are made. */
     readonly exporter: MessagePort | null;
+    /** To each worker; none where the supervisor carries the traffic itself. */
+    readonly workers: readonly MessagePort[];
   }
+  /** The worker of this port has died of an error. */
+  | { readonly kind: "worker-died"; readonly worker: number; readonly message: string }
   /** To be answered by a pong. */
   | { readonly kind: "ping" }
   /** Drains, then ends; while it starts or ends it gives up. */
@@ -25,5 +29,7 @@ export type FromSupervisor =
   /** It carries the traffic itself, and nobody else notices where it hangs: it is to be pinged. */
   | { readonly kind: "serves" }
   | { readonly kind: "pong" }
+  /** The worker of this port is to be ended. */
+  | { readonly kind: "end-worker"; readonly worker: number }
   /** It has ended, and the process should with this code. */
   | { readonly kind: "exit"; readonly code: number };

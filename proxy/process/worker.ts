@@ -27,8 +27,17 @@ let draining: Promise<void> | null = null;
 /** They are verified for all workers in one place. */
 const passwords = new PostedPasswords((id, check) => post({ kind: "password", id, check }));
 
-self.onmessage = ({ data }: MessageEvent<ToWorker>) => {
+/** What messages go by. */
+let link: Pick<MessagePort, "postMessage"> = self;
+
+self.onmessage = take;
+
+function take({ data }: MessageEvent<ToWorker>): void {
   switch (data.kind) {
+    case "link":
+      link = data.port;
+      data.port.onmessage = take;
+      break;
     case "start":
       start(data);
       break;
@@ -54,7 +63,7 @@ self.onmessage = ({ data }: MessageEvent<ToWorker>) => {
       draining ??= drain(data.options);
       break;
   }
-};
+}
 
 // A mistake of ours in one exchange must not end all the others: it is told, and its own connection
 // has been closed by then.
@@ -73,7 +82,7 @@ function start(
     setup,
     (message) => {
       const transfer = "bytes" in message ? [message.bytes.buffer] : [];
-      self.postMessage({ kind: "telemetry", message }, transfer);
+      link.postMessage({ kind: "telemetry", message }, transfer);
     },
   );
   telemetry.sampleLoop();
@@ -129,5 +138,7 @@ async function drain(options: Extract<ToWorker, { kind: "drain" }>["options"]): 
 }
 
 function post(message: FromWorker): void {
-  self.postMessage(message);
+  link.postMessage(message);
 }
+
+post({ kind: "up" });

@@ -2,12 +2,12 @@
  * One worker, seen from the main thread. In: messages for it. Out: what it says, and whether it is
  * serving, stalled, or stuck and asked to retire.
  */
-import { WORKER_RIGHTS } from "../cli/permissions.ts";
 import type { PasswordCheck, VerifyPassword } from "../filters/passwords/messages.ts";
 import type { SocketStates } from "../listen/listener_sockets.ts";
 import type { DrainOptions } from "../server.ts";
 import type { TelemetryHub, WorkerTelemetry } from "../telemetry/hub.ts";
 import type { FromWorker, Listening, PostedDelta, ToWorker } from "./worker_protocol.ts";
+import type { WorkerThread } from "./worker_thread.ts";
 
 /** How much later than a drain's own end (ms) a worker may say that it has drained. */
 const DRAIN_GRACE = 2_000;
@@ -34,7 +34,7 @@ export class WorkerMember {
   isStuck = false;
   /** Which of the workers it is, from 0. */
   readonly place: number;
-  readonly #worker: Worker;
+  readonly #thread: WorkerThread;
   readonly #events: MemberEvents;
   readonly #obstacles = new Set<string>();
   #sockets: SocketStates = { open: [], obstacles: [] };
@@ -47,20 +47,17 @@ export class WorkerMember {
   readonly #unapplied = new Map<number, () => void>();
 
   constructor(
-    module: URL,
+    thread: WorkerThread,
     place: number,
     hub: TelemetryHub,
     events: MemberEvents,
   ) {
     this.place = place;
     this.#events = events;
-    this.#worker = new Worker(module, {
-      type: "module",
-      deno: { permissions: WORKER_RIGHTS },
-    });
+    this.#thread = thread;
     this.#telemetry = hub.attach((message) => this.post({ kind: "telemetry", message }), place);
-    this.#worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.#take(data);
-    this.#worker.onerror = (event) => {
+    this.#thread.onmessage = ({ data }: MessageEvent<FromWorker>) => this.#take(data);
+    this.#thread.onerror = (event) => {
       event.preventDefault();
       this.#gone(event.message);
     };
@@ -81,7 +78,7 @@ export class WorkerMember {
   }
 
   post(message: ToWorker): void {
-    this.#worker.postMessage(message);
+    this.#thread.postMessage(message);
   }
 
   start(
@@ -126,8 +123,8 @@ export class WorkerMember {
   }
 
   terminate(): void {
-    this.#worker.onmessage = null;
-    this.#worker.terminate();
+    this.#thread.onmessage = null;
+    this.#thread.terminate();
     this.#telemetry.detach();
     for (const name of this.#obstacles) this.#setObstacle(name, null);
     this.#drained.resolve();

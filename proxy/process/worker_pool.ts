@@ -23,6 +23,7 @@ import { STALL_LIMITS, type StallLimits, StallWatch } from "./stall_watch.ts";
 import type { TelemetryHub } from "../telemetry/hub.ts";
 import { WorkerMember } from "./worker_member.ts";
 import { type Listening, packDelta, type WorkerSettings } from "./worker_protocol.ts";
+import { startWorkerThread, type WorkerThread } from "./worker_thread.ts";
 
 export interface WorkerPoolOptions {
   /** How many, at least one. */
@@ -41,7 +42,9 @@ export interface WorkerPoolOptions {
   readonly onObstacle: (name: string, reason: string | null) => void;
   /** `sockets` may be others. */
   readonly onSockets?: () => void;
-  /** The worker's code; `worker.ts` but in tests of faults. */
+  /** Threads that have been started for the first workers. */
+  readonly threads?: readonly WorkerThread[];
+  /** The code of all other workers; `worker.ts` but in tests of faults. */
   readonly module?: URL;
   /** Default: `STALL_LIMITS`. */
   readonly stalls?: Partial<StallLimits>;
@@ -59,6 +62,8 @@ const LISTENERS_BESIDE_STUCK = 16;
 export class WorkerPool implements DataPlane {
   readonly #options: WorkerPoolOptions;
   readonly #members = new Set<WorkerMember>();
+  /** That no worker has used yet. */
+  readonly #threads: WorkerThread[];
   /** Of all workers. */
   readonly #passwords = new PasswordQueue();
   /** Null before the first. */
@@ -84,6 +89,7 @@ export class WorkerPool implements DataPlane {
 
   constructor(options: WorkerPoolOptions) {
     this.#options = options;
+    this.#threads = [...options.threads ?? []];
     // A stuck worker keeps its place, and its connections count.
     this.#counts = ConnectionCounts.cellsFor(2 * options.count);
     this.#bodies = ConnectionCounts.cellsFor(2 * options.count);
@@ -172,7 +178,7 @@ export class WorkerPool implements DataPlane {
     ConnectionCounts.clear(this.#bodies, place);
     SelfProbes.clear(this.#calls, place);
     const member = new WorkerMember(
-      module,
+      this.#threads.shift() ?? startWorkerThread(module),
       place,
       hub,
       {

@@ -45,6 +45,8 @@ export interface PostedCells {
 }
 
 export type ToWorker =
+  /** All other messages, both ways, go by this port: of a worker that the first thread has started. */
+  | { kind: "link"; port: MessagePort }
   /** First of all, once. The configuration is in force before anything listens. */
   | {
     kind: "start";
@@ -72,6 +74,8 @@ export type ToWorker =
   | { kind: "drain"; options: DrainOptions };
 
 export type FromWorker =
+  /** Its code is loaded, and it needs the rights of who has started it no more. */
+  | { kind: "up" }
   | { kind: "listening"; listening: Listening }
   /** It cannot listen, for this reason, and will end. */
   | { kind: "refused"; message: string }

@@ -32,6 +32,8 @@ interface Findings {
   readonly supervisor: ProbeFindings;
   /** One that carries traffic. */
   readonly worker: ProbeFindings;
+  /** One that does in place of another. */
+  readonly replacement: ProbeFindings;
   /** The thread that was started first. */
   readonly first: ProbeFindings;
 }
@@ -105,8 +107,9 @@ Deno.test("with networks, code in the proxy reaches them and its own listeners, 
   };
   assert.deepEqual(allowed(findings.supervisor), { "read the configuration": "{}", ...dials });
   assert.deepEqual(allowed(findings.worker), dials);
+  assert.deepEqual(allowed(findings.replacement), dials);
   assert.deepEqual(allowed(findings.first), {});
-  assert.equal(inside.calls, 2);
+  assert.equal(inside.calls, 3);
   assert.equal(outside.calls, 0);
 });
 
@@ -131,6 +134,7 @@ Deno.test("with --listen-range, code in the proxy also reaches these ports of it
   );
   assert.deepEqual(allowed(findings.supervisor), { "read the configuration": "{}", ...dials });
   assert.deepEqual(allowed(findings.worker), dials);
+  assert.deepEqual(allowed(findings.replacement), dials);
   assert.deepEqual(allowed(findings.first), {});
 });
 
@@ -152,6 +156,7 @@ Deno.test("with a controller, code in the proxy also reaches that port, and read
     const reached = { [`dial localhost ${controller.port}`]: "done" };
     assert.deepEqual(allowed(findings.supervisor), { "read the configuration": "{}", ...reached });
     assert.deepEqual(allowed(findings.worker), reached);
+    assert.deepEqual(allowed(findings.replacement), reached);
     assert.deepEqual(allowed(findings.first), {});
     assert.equal(other.calls, 0);
     const parsed = parseProxyOptions(["--config=/etc/pingress/proxy.json", ...flags]);
@@ -329,6 +334,7 @@ Deno.test("a proxy that is started with fewer permissions serves with them", asy
     const findings: Findings = JSON.parse(new TextDecoder().decode((await child.output()).stdout));
     const reached = { [`dial 127.0.0.2 ${inside.port}`]: "done" };
     assert.deepEqual(allowed(findings.worker), reached);
+    assert.deepEqual(allowed(findings.replacement), reached);
     assert.deepEqual(Object.keys(allowed(findings.supervisor)), [
       "read the configuration",
       ...Object.keys(reached),

@@ -16,10 +16,12 @@ let place = 0;
 
 const take = self.onmessage as (event: MessageEvent) => void;
 
-self.onmessage = (event: MessageEvent) => {
-  const { kind, delta } = event.data;
+self.onmessage = obey;
+
+function obey(event: MessageEvent): void {
+  const { kind, delta, port } = event.data;
   if (kind === "start") {
-    going = event.data.settings.going;
+    going = event.data.settings.going ?? going;
     place = event.data.cells.worker;
   }
   const epoch = kind === "delta" ? delta.version.epoch : "";
@@ -38,5 +40,6 @@ self.onmessage = (event: MessageEvent) => {
     if (epoch === "deafen") ports.deafen();
     if (epoch === "hear") ports.hear();
     take(event);
+    if (kind === "link") port.onmessage = obey;
   }
-};
+}

@@ -1,11 +1,16 @@
 /**
- * `proxy/main.ts` with `rights_probe.ts` in place of the supervisor and of a worker. In: the proxy's
+ * `proxy/main.ts` with `rights_probe.ts` in place of the supervisor and of workers. In: the proxy's
  * command line; what to dial, as JSON, on standard input. Out: a line of JSON with what each thread
  * could do. To be run with the command and permissions of `deno task proxy`.
  */
 import { dirname } from "node:path";
 import { parseProxyOptions } from "../../proxy/cli/options.ts";
-import { nameServersOf, supervisorRights, WORKER_RIGHTS } from "../../proxy/cli/permissions.ts";
+import {
+  nameServersOf,
+  supervisorRights,
+  WORKER_RIGHTS,
+  workerRights,
+} from "../../proxy/cli/permissions.ts";
 import { limitIoEvents } from "../../proxy/process/io_turns.ts";
 import { dropRights, type Rights } from "../../shared/rights.ts";
 import type { ProbeFindings, ProbeOrders } from "./rights_probe.ts";
@@ -18,7 +23,7 @@ const orders: ProbeOrders = { folder: dirname(options.config), dial };
 const file = new URL("./rights_probe.ts", import.meta.url);
 const code = `data:application/typescript,${encodeURIComponent(await Deno.readTextFile(file))}`;
 
-// A supervisor starts workers from its own thread: this one has a door for that.
+// A supervisor starts workers in place of others from its own thread: this one has a door for that.
 const RELAY = `
   self.onmessage = ({ data: { code, rights, orders } }) => {
     const worker = new Worker(code, { type: "module", deno: { permissions: rights } });
@@ -30,11 +35,13 @@ limitIoEvents(Deno.env);
 dropRights(["env"]);
 const rights = supervisorRights(options, nameServersOf());
 const supervisor = start(code, rights);
+const worker = start(code, workerRights(rights));
 const relay = start(`data:application/javascript,${encodeURIComponent(RELAY)}`, rights);
 dropRights(["read", "net"]);
 const findings = {
   supervisor: await ask(supervisor, orders),
-  worker: await ask(relay, { code, rights: WORKER_RIGHTS, orders }),
+  worker: await ask(worker, orders),
+  replacement: await ask(relay, { code, rights: WORKER_RIGHTS, orders }),
   // This thread itself: what it can still hand on is what it can still do.
   first: await ask(start(code, WORKER_RIGHTS), orders),
 };

@@ -22,6 +22,8 @@ export interface ProxyProcessOptions {
   readonly wrapper?: readonly string[];
   /** The name of the first file in the folder, which `publish` writes; default: `snapshot.json`. */
   readonly config?: string;
+  /** The program, in the checkout; default: `proxy/main.ts`. */
+  readonly program?: string;
   /** The checkout that it runs from; default: this one. */
   readonly root?: string;
 }
@@ -53,11 +55,12 @@ export class ProxyProcess {
   /** Listens on ports of the system's choosing, for HTTP, HTTPS and the admin port. */
   static async start(options: ProxyProcessOptions): Promise<ProxyProcess> {
     const { snapshot, args = [], wrapper = [], publish = rename, started = "Ready" } = options;
-    const { config = "snapshot.json", root = ROOT } = options;
+    const { config = "snapshot.json", root = ROOT, program } = options;
     const folder = await Deno.makeTempDir();
     publish(folder, serialiseSnapshot(snapshot, { revealKeys: true }));
     const { tasks } = JSON.parse(await Deno.readTextFile(join(root, "deno.json")));
     const task: string[] = tasks.proxy.command.split(" ").slice(1);
+    if (program !== undefined) task[task.length - 1] = program;
     const command = [
       ...wrapper,
       Deno.execPath(),

@@ -24,6 +24,7 @@ const start: ToSupervisor = {
   listenHttp,
   listenHttps,
   exporter: null,
+  workers: [],
 };
 supervisor.postMessage(start);
 Deno.addSignalListener("SIGTERM", () => supervisor.postMessage({ kind: "stop" }));

@@ -1,0 +1,64 @@
+/**
+ * The threads of workers, seen from the supervisor. In: messages for a worker. Out: its messages, and its
+ * end.
+ *
+ * Those of the start are started by the first thread, beside the supervisor; one that replaces a worker is
+ * started by the supervisor, as the first thread has dropped its rights by then. Deno 2.9 takes a second
+ * longer for the latter: every worker has an inspector session of the main thread's, which makes those that
+ * it starts wait for a debugger, half a second each before their code and before their first message
+ * (`wait_for_page_wait_for_debugger` and `wait_for_debugger_enabled_for_worker_message` in
+ * libs/core/inspector.rs, denoland/deno#35629).
+ */
+import { WORKER_RIGHTS } from "../cli/permissions.ts";
+import type { FromWorker, ToWorker } from "./worker_protocol.ts";
+
+/** The part of a Worker that is needed. */
+export interface WorkerThread {
+  onmessage: ((event: MessageEvent<FromWorker>) => void) | null;
+  onerror: ((event: ErrorEvent) => void) | null;
+  postMessage(message: ToWorker): void;
+  terminate(): void;
+}
+
+/** Starts a thread of this one's. */
+export function startWorkerThread(module: URL): WorkerThread {
+  return new Worker(module, { type: "module", deno: { permissions: WORKER_RIGHTS } });
+}
+
+/** A thread that the first one has started. */
+export class LentThread implements WorkerThread {
+  onerror: WorkerThread["onerror"] = null;
+  readonly #port: MessagePort;
+  readonly #end: () => void;
+
+  /**
+   * @param port to the worker.
+   * @param end asks the first thread to end it.
+   */
+  constructor(port: MessagePort, end: () => void) {
+    this.#port = port;
+    this.#end = end;
+  }
+
+  get onmessage(): WorkerThread["onmessage"] {
+    return this.#port.onmessage as WorkerThread["onmessage"];
+  }
+
+  set onmessage(take: WorkerThread["onmessage"]) {
+    this.#port.onmessage = take;
+  }
+
+  postMessage(message: ToWorker): void {
+    this.#port.postMessage(message);
+  }
+
+  /** The first thread says that it has died of an error. */
+  died(message: string): void {
+    this.onerror?.(new ErrorEvent("error", { message, cancelable: true }));
+  }
+
+  terminate(): void {
+    this.#port.close();
+    this.#end();
+  }
+}
