@@ -26,6 +26,10 @@ export const CONTROLLER_METRICS = {
     help: "Ingresses of the served classes.",
     labels: { accepted: "`all`: served as written; `partly`; `none`" },
   },
+  pingress_controller_gateways: {
+    type: "gauge",
+    help: "Gateways of the served classes with a listener that is served.",
+  },
   pingress_controller_reconciles_total: {
     type: "counter",
     help: "Translations of all objects.",

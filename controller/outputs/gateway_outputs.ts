@@ -24,6 +24,7 @@ export class GatewayOutputs implements Output {
   readonly #all: readonly Output[];
   readonly #problems = new LastResult<GatewayTranslation, readonly Problem[]>();
   readonly #watches: OutputContext["watches"];
+  readonly #metrics: OutputContext["metrics"];
   /** Of the last translation. */
   #known: readonly Problem[] = [];
   #result: Reconciliation | null = null;
@@ -31,6 +32,7 @@ export class GatewayOutputs implements Output {
   constructor(context: OutputContext, sources: GatewaySources) {
     this.#sources = sources;
     this.#watches = context.watches;
+    this.#metrics = context.metrics;
     this.#addresses = new GatewayAddressOutput(context, { onChange: () => this.changed() });
     this.#status = new GatewayStatusOutput(context, {
       ...sources,
@@ -87,6 +89,10 @@ export class GatewayOutputs implements Output {
 
   wake(): void {
     for (const output of this.#all) output.wake?.();
+  }
+
+  measure(): void {
+    this.#metrics.set("pingress_controller_gateways", this.#result?.servedGateways ?? 0);
   }
 
   async stop(): Promise<void> {

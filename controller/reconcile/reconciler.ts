@@ -23,7 +23,6 @@ import type {
   HostClaims,
   IngressStatus,
   TranslateOptions,
-  Translation,
 } from "../translate/translator.ts";
 import { isSameList } from "../base/memo.ts";
 import { nextVersion } from "./version.ts";
@@ -73,6 +72,8 @@ export interface Reconciliation {
   readonly gateway: GatewayTranslation | null;
   /** How many Ingresses and Gateways are served. */
   readonly served: number;
+  /** How many of these are Gateways. */
+  readonly servedGateways: number;
   /** Claims to hosts to be recorded; null where hosts are shared by all. */
   readonly claims: HostClaims | null;
   /** Kinds that have not seen what another replica published; with one, nothing may be published. */
@@ -258,18 +259,18 @@ export class Reconciler {
     const { snapshot, problems, statuses, gateway, claims } = translation;
     const isSame = this.#latest !== null && isSameTable(this.#latest.snapshot, snapshot);
     onRun?.(isSame ? "same" : "changed", milliseconds);
+    const servedGateways = gatewaysOf(snapshot);
     return {
-      ...{ snapshot, problems, statuses, gateway, claims },
+      ...{ snapshot, problems, statuses, gateway, claims, servedGateways },
       behind: blocking,
-      served: servedOf(translation),
+      served: statuses.length + servedGateways,
     };
   }
 }
 
-/** Ingresses, and Gateways with a listener that is served. */
-function servedOf({ snapshot, statuses }: Translation): number {
-  const gateways = new Set(snapshot.listeners?.map(({ id }) => gatewayOf(id)));
-  return statuses.length + gateways.size;
+/** How many Gateways have a listener that is served. */
+function gatewaysOf({ listeners }: Snapshot): number {
+  return new Set(listeners?.map(({ id }) => gatewayOf(id))).size;
 }
 
 /** Whether they are alike as far as the cheapest look tells; for counting only. */

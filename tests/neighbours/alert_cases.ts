@@ -50,12 +50,18 @@ function attempts(fast: string, all: string): AlertCase["series"] {
   };
 }
 
-function proxies(desired: number, ready: number, ingresses = 3): AlertCase["series"] {
+function proxies(
+  desired: number,
+  ready: number,
+  ingresses = 3,
+  gateways = 0,
+): AlertCase["series"] {
   return {
     [`pingress_controller_proxies{${AT},state="desired"}`]: `${desired}x60`,
     [`pingress_controller_proxies{${AT},state="ready"}`]: `${ready}x60`,
     [`pingress_controller_ingresses{${AT},accepted="all"}`]: `${ingresses}x60`,
     [`pingress_controller_ingresses{${AT},accepted="none"}`]: "0x60",
+    [`pingress_controller_gateways{${AT}}`]: `${gateways}x60`,
   };
 }
 
@@ -186,6 +192,23 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
   PingressNoReadyProxy: [
     ["no pod of two is ready", { ...proxies(2, 0), ...WORKERS }, "5m", SYSTEM],
     ["no node matches the proxies", { ...proxies(0, 0), ...WORKERS }, "5m", SYSTEM],
+    [
+      "no node matches the proxies of a Gateway",
+      { ...proxies(0, 0, 0, 1), ...WORKERS },
+      "5m",
+      SYSTEM,
+    ],
+    [
+      "no node matches the proxies of a controller that does not count Gateways",
+      {
+        [`pingress_controller_proxies{${AT},state="desired"}`]: "0x60",
+        [`pingress_controller_proxies{${AT},state="ready"}`]: "0x60",
+        [`pingress_controller_ingresses{${AT},accepted="all"}`]: "3x60",
+        ...WORKERS,
+      },
+      "5m",
+      SYSTEM,
+    ],
     ["no proxy is scraped", proxies(2, 2), "5m", {}],
     ["neither proxy nor controller is scraped", {}, "5m", {}],
     [
@@ -207,6 +230,12 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
     ],
     ["one of two is ready", { ...proxies(2, 1), ...WORKERS }, "5m"],
     ["there is nothing to serve", proxies(0, 0, 0), "5m"],
+    [
+      "proxies of a Gateway that is deleted now",
+      { ...proxies(0, 0, 0, 0), ...WORKERS },
+      "5m",
+    ],
+    ["a proxy of a Gateway is ready", { ...proxies(1, 1, 0, 1), ...WORKERS }, "5m"],
     ["proxies without a controller", WORKERS, "5m"],
   ],
   PingressProxyMemoryHigh: [

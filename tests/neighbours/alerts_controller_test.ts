@@ -7,6 +7,9 @@ import { eventually } from "../cluster/support/condition.ts";
 import { ControllerScene, rule } from "../cluster/support/controller_scene.ts";
 import { FAST_ELECTION } from "../cluster/support/fault_scene.ts";
 import { failure } from "../cluster/support/gateway_answers.ts";
+import { installGatewayCrds } from "../cluster/support/gateway_crds.ts";
+import { gatewayClass, gatewayOf } from "../cluster/support/gateway_objects.ts";
+import { V1 } from "../cluster/support/gateway_status_scene.ts";
 import { startStreamedProxy } from "../cluster/support/streamed_proxy.ts";
 import type { ProxyProcess } from "../support/proxy_process.ts";
 import { AlertScene } from "./alert_scene.ts";
@@ -70,6 +73,32 @@ clusterTest(
     controller.pause();
     await alerts.fires("PingressConfigurationStale", { namespace, pod: "proxy-1" });
     controller.resume();
+  },
+);
+
+clusterTest(
+  "proxies that no node matches fire an alert where there is only a Gateway, until it is deleted",
+  async (cluster) => {
+    await installGatewayCrds(cluster);
+    await using scene = await ControllerScene.prepare(cluster, {
+      args: ["--stream-name=127.0.0.1", "--service-type=ClusterIP"],
+    });
+    await cluster.apply(gatewayClass());
+    await cluster.apply(gatewayOf(), { namespace: scene.app });
+    const controller = await scene.startController();
+    const gateways = () => controller.metric("pingress_controller_gateways ");
+    await eventually("a Gateway in metrics", async () => await gateways() === 1);
+    await using proxy = await startStreamedProxy(scene);
+    const alerts = await startAlerts("alerts of a Gateway", scene, proxy);
+    if (alerts === null) return;
+    await using _ = alerts;
+    await alerts.silent();
+
+    await workloadStatus(scene, 0, 0);
+    await alerts.fires("PingressNoReadyProxy", { namespace: scene.system });
+    await scene.remove("Gateway", "web", V1);
+    await eventually("no Gateway in metrics", async () => await gateways() === 0);
+    await alerts.silent();
   },
 );
 

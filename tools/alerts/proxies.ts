@@ -21,10 +21,16 @@ function proxiesIn(
   return aggregate("max", proxies, by);
 }
 
-/** Above 0 where somebody needs proxies: no node may match them, and without Ingresses there are none. */
+/**
+ * Above 0 where somebody needs proxies: no node may match them, and without Ingresses and Gateways there are
+ * none. A controller of the version before has no series of Gateways: then Ingresses decide.
+ */
 function wanted(scope: Scope, by: readonly "namespace"[]): string {
-  const ingresses = aggregate("max", scope.series("pingress_controller_ingresses"), by);
-  return `${proxiesIn(scope, "desired", by)} + ${ingresses}`;
+  const ingresses = scope.series("pingress_controller_ingresses");
+  const gateways = scope.series("pingress_controller_gateways");
+  return `${proxiesIn(scope, "desired", by)} + ${
+    aggregate("max", `${ingresses} or ${gateways}`, by)
+  }`;
 }
 
 function noReadyProxy(scope: Scope): string {
@@ -82,7 +88,7 @@ export const PROXY_ALERTS: AlertGroup = {
       description: "The workload of the proxies has no ready pod, or Prometheus scrapes no proxy.",
       runbook: {
         meaning: "The status of the DaemonSet or Deployment `pingress-proxy-server` has no ready " +
-          "pod though there are Ingresses; or no proxy of an installation returns metrics any more, or " +
+          "pod though there are Ingresses or Gateways; or no proxy of an installation returns metrics any more, or " +
           "no proxy at all.",
         impact: "No request is served, unless only the scrape fails.",
         diagnosis: [

@@ -49,8 +49,8 @@ function snapshot(parts: Partial<Snapshot> = {}): Snapshot {
 
 function result(of: Snapshot, rest: Partial<Reconciliation> = {}): Reconciliation {
   const statuses = [{ object: WEB, accepted: "all", paths: [], tls: [] }] as const;
-  const base = { problems: [], statuses, gateway: null, served: 1, claims: null, behind: [] };
-  return { snapshot: of, ...base, ...rest };
+  const base = { problems: [], statuses, gateway: null, claims: null, behind: [] };
+  return { snapshot: of, ...base, served: 1, servedGateways: 0, ...rest };
 }
 
 /** A publisher that takes whatever it gets, unless it is told what to answer. */
