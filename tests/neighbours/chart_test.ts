@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { CONTROLLER_OPTIONS, parseControllerOptions } from "../../controller/cli/options.ts";
+import { readWorkload } from "../../controller/outputs/workload/from_options.ts";
+import { proxyArgs } from "../../controller/outputs/workload/proxy_args.ts";
 import { parseProxyOptions, PROXY_OPTIONS } from "../../proxy/cli/options.ts";
 import { flagName, type OptionSpecs } from "../../shared/options.ts";
 import { ALERTS } from "../../tools/alerts/groups.ts";
@@ -356,15 +358,15 @@ for (
     ],
     [
       "prometheusRule.create=true,prometheusRule.alertLabels.a b=c",
-      /prometheusRule\.alertLabels: "a b" is no name of a label: use letters, digits and underscores/,
+      /prometheusRule\.alertLabels: "a b" is not a valid label name: use letters, digits and underscores/,
     ],
     [
       "prometheusRule.create=true,prometheusRule.thresholds.errorBudget=0.07",
-      /prometheusRule\.thresholds\.errorBudget is 0\.07: it takes a number from 0\.000001 to 0\.06/,
+      /prometheusRule\.thresholds\.errorBudget is 0\.07: use at least 0\.000001 and at most 0\.06/,
     ],
     [
       "prometheusRule.create=true,prometheusRule.thresholds.staleSeconds=9.5",
-      /prometheusRule\.thresholds\.staleSeconds is 9\.5: it takes a number from 10 on/,
+      /prometheusRule\.thresholds\.staleSeconds is 9\.5: use at least 10\s/,
     ],
     [
       "prometheusRule.create=true,prometheusRule.thresholds.certificateDays=3",
@@ -382,6 +384,35 @@ for (
     [
       "controller.flags.listenRange=70000-80000",
       /at '\/controller\/flags\/listenRange': '70000-80000' does not match pattern/,
+    ],
+    ...[[8000, 8080], [8443, 8500], [9000, 9100]].map((range) =>
+      [
+        `controller.flags.listenRange=${range.join("-")}`,
+        /listenRange is \d+-\d+, which contains (?:8080|8443|9090): use a range without 8080, 8443, 9090,/,
+      ] as const
+    ),
+    [
+      "controller.flags.gateway=false,controller.flags.listenRange=9000-9100",
+      /controller\.flags\.listenRange is 9000-9100, which contains 9090: use a range without/,
+    ],
+    ...["listenHttp", "listenHttps"].map((name) =>
+      [
+        `proxy.flags.${name}={:9080,[::]:10255}`,
+        new RegExp(
+          String
+            .raw`proxy\.flags\.${name} has \[::\]:10255, whose port is one of controller\.flags\.` +
+            String
+              .raw`listenRange, 10000-10255: use another port or range, or set controller\.flags\.gateway`,
+        ),
+      ] as const
+    ),
+    [
+      "proxy.flags.listenHttp={0.0.0.0:20000},controller.flags.listenRange=20000-20000",
+      /proxy\.flags\.listenHttp has 0\.0\.0\.0:20000, whose port is one of .+, 20000-20000: use/,
+    ],
+    [
+      "proxy.flags.accessLogFormat=nginx,proxy.flags.accessLogFields=time",
+      /proxy\.flags\.accessLogFields is time, which is for lines in JSON: remove it, or set .+ to json/,
     ],
     [
       "controller.flags.defaultBackend=a/b:0",
@@ -443,6 +474,30 @@ for (
     const { code, stdout, stderr } = await helm.tryTemplate({ args: ["--set", set] });
     assert.deepEqual([code, stdout], [1, ""]);
     assert.match(stderr, sentence);
+  });
+}
+
+for (
+  const set of [
+    "controller.flags.gateway=false,proxy.flags.listenHttp={:10080}",
+    "proxy.flags.listenHttp={:9999},proxy.flags.listenHttps={:10256}",
+    "controller.flags.listenRange=8081-8442",
+    "proxy.flags.accessLogFormat=nginx",
+    "proxy.flags.accessLogFormat=json,proxy.flags.accessLogFields=time",
+    "proxy.flags.accessLog=false,proxy.flags.accessLogFormat=nginx,proxy.flags.accessLogFields=time",
+  ]
+) {
+  helmTest(`--set ${set} starts both programs`, async (helm) => {
+    const found = argumentsOf(await helm.template({ args: ["--set", set] }));
+    const controller = parseControllerOptions(found);
+    if (controller.kind !== "ok") throw new Error(controller.text);
+    const workload = await readWorkload(controller.options);
+    if (!workload.ok) throw new Error(workload.message);
+    const { args, mistakes } = proxyArgs(workload.options);
+    assert.deepEqual(mistakes, []);
+    // The kubelet fills in the limit.
+    const proxy = parseProxyOptions(args.filter((arg) => !arg.startsWith("--memory-limit=")));
+    assert.equal(proxy.kind, "ok", proxy.kind === "ok" ? "" : proxy.text);
   });
 }
 

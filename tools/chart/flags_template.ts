@@ -6,6 +6,7 @@
 import { CONTROLLER_OPTIONS } from "../../controller/cli/options.ts";
 import { PROXY_OPTIONS } from "../../proxy/cli/options.ts";
 import { MAX_RANGE_PORTS } from "../../shared/net/port_range.ts";
+import { PROXY_PORTS } from "../../shared/net/proxy_ports.ts";
 import { formatDefault, type OptionSpecs } from "../../shared/options.ts";
 import { CONTROLLER_ELSEWHERE, type FlagRow, flagRows, PROXY_ELSEWHERE } from "./flag_values.ts";
 import { type Threshold, THRESHOLDS } from "../alerts/thresholds.ts";
@@ -21,6 +22,7 @@ export function flagsTemplate(): string {
     listTemplate("pingress.proxyFlags", flagRows(PROXY_OPTIONS, PROXY_ELSEWHERE)),
     defaultTemplate("pingress.defaultListenRange", CONTROLLER_OPTIONS.listenRange.default),
     defaultTemplate("pingress.maxRangePorts", String(MAX_RANGE_PORTS)),
+    defaultTemplate("pingress.proxyPorts", Object.values(PROXY_PORTS).join(" ")),
     defaultTemplate("pingress.defaultStreamPort", String(CONTROLLER_OPTIONS.stream.default.port)),
     ...["proxyReplicas", "leaseDuration", "renewDeadline", "retryPeriod", "ingressClass"].map((
       key,

@@ -133,6 +133,9 @@ upstreamConnectionAge|upstream-connection-age|duration|1|9007199254740991|a dura
 {{- define "pingress.maxRangePorts" -}}
 512
 {{- end }}
+{{- define "pingress.proxyPorts" -}}
+8080 8443 9090
+{{- end }}
 {{- define "pingress.defaultStreamPort" -}}
 9443
 {{- end }}

@@ -147,11 +147,47 @@ _flags.tpl "prefix" PREFIX. Compares durations and sizes with their range, which
 {{- end -}}
 {{- end }}
 
+{{- /*
+Refuses ports of Gateways on which proxies listen already: the controller would not start, or no proxy.
+*/}}
+{{- define "pingress.checkPorts" -}}
+{{- $text := include "pingress.listenRange" . -}}
+{{- $range := splitList "-" $text -}}
+{{- $from := int (first $range) -}}
+{{- $to := int (last $range) -}}
+{{- $own := splitList " " (include "pingress.proxyPorts" .) -}}
+{{- range $port := $own -}}
+{{- if and (ge (int $port) $from) (le (int $port) $to) -}}
+{{- fail (printf "controller.flags.listenRange is %s, which contains %s: use a range without %s, on which proxies listen" $text $port (join ", " $own)) -}}
+{{- end -}}
+{{- end -}}
+{{- $isOff := eq (toString .Values.controller.flags.gateway) "false" -}}
+{{- range $name := list "listenHttp" "listenHttps" -}}
+{{- range $address := get $.Values.proxy.flags $name | default list -}}
+{{- $port := int (include "pingress.port" $address) -}}
+{{- if and (not $isOff) (ge $port $from) (le $port $to) -}}
+{{- fail (printf "proxy.flags.%s has %s, whose port is one of controller.flags.listenRange, %s: use another port or range, or set controller.flags.gateway to false" $name $address $text) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end }}
+
+{{- /* Refuses flags of the proxies that they refuse together: none would start. */}}
+{{- define "pingress.checkProxies" -}}
+{{- $flags := .Values.proxy.flags -}}
+{{- $isOff := eq (toString $flags.accessLog) "false" -}}
+{{- if and (eq (toString $flags.accessLogFormat) "nginx") $flags.accessLogFields (not $isOff) -}}
+{{- fail (printf "proxy.flags.accessLogFields is %s, which is for lines in JSON: remove it, or set proxy.flags.accessLogFormat to json" $flags.accessLogFields) -}}
+{{- end -}}
+{{- end }}
+
 {{- /* Refuses flags that the controller refuses together: it would not start. */}}
 {{- define "pingress.checkFlags" -}}
 {{- include "pingress.checkKubernetes" . -}}
 {{- include "pingress.checkAddresses" . -}}
 {{- include "pingress.checkTexts" . -}}
+{{- include "pingress.checkPorts" . -}}
+{{- include "pingress.checkProxies" . -}}
 {{- $flags := .Values.controller.flags -}}
 {{- $replicas := default (include "pingress.default.proxyReplicas" .) $flags.proxyReplicas | int -}}
 {{- if and $flags.proxyMaxReplicas (lt (int $flags.proxyMaxReplicas) $replicas) -}}
