@@ -396,19 +396,12 @@ function sentence(clause: string): string {
   return `${clause[0].toUpperCase()}${clause.slice(1)}.`;
 }
 
-/** Supported annotations that close their paths without the profile. */
+/** Supported annotations that close their paths without the profile, each by itself. */
 function protecting(): string[] {
   return [...ROWS]
-    .filter(([, row]) => needsProfile(row))
-    .map(([name]) => name)
-    .filter((name) => !PROTECTED_BY_OTHERS.has(name));
+    .filter(([, row]) => needsProfile(row) && row.protectsBeside === undefined)
+    .map(([name]) => name);
 }
-
-/** They protect nothing without others of these. */
-const PROTECTED_BY_OTHERS: ReadonlySet<string> = new Set([
-  ...["satisfy", "ssl-redirect", "proxy-ssl-name", "proxy-ssl-server-name", "proxy-ssl-verify"],
-  ...["proxy-ssl-verify-depth", "proxy-ssl-protocols"],
-]);
 
 function listed(names: readonly string[]): string {
   const quoted = names.map((name) => `\`${name}\``);

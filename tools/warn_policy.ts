@@ -40,8 +40,6 @@ const IS_SERVED =
 
 /** Of annotations that are not supported. `text` stands for the value, without the blanks that are dropped. */
 export const HARMLESS: Readonly<Record<string, string>> = {
-  "auth-proxy-set-headers": `!(${key("auth-url")} in variables.nginx) || ` +
-    `variables.nginx[${key("auth-url")}].trim() == ''`,
   // A Secret that is missing closes them all the same.
   "auth-tls-secret": `${key("auth-tls-verify-client")} in variables.nginx && ` +
     `${textOf("auth-tls-verify-client")} == 'off' && ` +
@@ -138,7 +136,13 @@ function quietWhere(name: string, row: Row): string {
     blankWhere(name, row),
     ...hasOff(row) ? [`${textOf(name)}.lowerAscii() in ['false', 'f', 'off', '0']`] : [],
     ...harmless === undefined ? [] : [harmless],
+    ...row.protectsBeside === undefined ? [] : [row.protectsBeside.map(lacks).join(" && ")],
   ].join(" || ");
+}
+
+/** Whether an annotation is missing, or asks for nothing. */
+function lacks(name: string): string {
+  return `!(${key(name)} in variables.nginx) || variables.nginx[${key(name)}].trim() == ''`;
 }
 
 /** Nothing but blanks, unless a line end is a value. */

@@ -97,7 +97,9 @@ export class NginxAnnotations {
     if (text === null) return false;
     if (isOff(row, text)) return true;
     const value = this.read(row, text);
-    return value !== null && (row.isHarmless?.(value, this.#surroundings) ?? false);
+    if (value === null) return false;
+    const isAlone = row.protectsBeside?.every((name) => (this.textOf(name) ?? "") === "");
+    return isAlone ?? row.isHarmless?.(value, this.#surroundings) ?? false;
   }
 
   #written(name: string, text: string | null): WrittenAnnotation {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { NginxAnnotations } from "./nginx_annotations.ts";
 import { reportNginxAnnotations } from "./annotations.ts";
-import { BY_NAME, canClose, isHonoured, NGINX_PREFIX, ROWS } from "./table.ts";
+import { BY_NAME, canClose, isHonoured, needsProfile, NGINX_PREFIX, ROWS } from "./table.ts";
 import { ProblemList } from "../../../base/problems.ts";
 
 /** https://kubernetes.github.io/ingress-nginx/user-guide/nginx-configuration/annotations-risk/ */
@@ -168,3 +168,44 @@ Deno.test("each annotation is reported once, with a remedy", () => {
   );
   assert.ok(found.every(({ message, remedy }) => remedy !== "" && !message.includes("none that")));
 });
+
+Deno.test("an annotation that protects nothing alone is harmless where none that protects stands beside it", () => {
+  const dependent = [...ROWS].flatMap(([name, { protectsBeside }]) =>
+    protectsBeside === undefined ? [] : [[name, protectsBeside] as const]
+  );
+  assert.deepEqual(dependent.map(([name]) => name), [
+    ...["ssl-redirect", "satisfy", "auth-proxy-set-headers", "proxy-ssl-name"],
+    ...["proxy-ssl-server-name", "proxy-ssl-verify", "proxy-ssl-verify-depth"],
+    "proxy-ssl-protocols",
+  ]);
+  for (const [name, beside] of dependent) {
+    const row = ROWS.get(name)!;
+    assert.ok(row.protects && canClose(row), name);
+    const text = VALID.get(name)!;
+    const isHarmless = (values: Readonly<Record<string, string>>) =>
+      annotationsOf({ ...values, [name]: text }).isHarmless(row, text);
+    assert.ok(isHarmless({}), name);
+    for (const other of beside) {
+      assert.equal(ROWS.get(other)!.protectsBeside, undefined, other);
+      assert.ok(needsProfile(ROWS.get(other)!), other);
+      assert.ok(!isHarmless({ [other]: "default/tls" }), `${name} beside ${other}`);
+      assert.ok(isHarmless({ [other]: "" }), `${name} beside an empty ${other}`);
+    }
+  }
+});
+
+const VALID: ReadonlyMap<string, string> = new Map([
+  ["ssl-redirect", "true"],
+  ["satisfy", "all"],
+  ["auth-proxy-set-headers", "default/headers"],
+  ["proxy-ssl-name", "web.example.com"],
+  ["proxy-ssl-server-name", "on"],
+  ["proxy-ssl-verify", "on"],
+  ["proxy-ssl-verify-depth", "2"],
+  ["proxy-ssl-protocols", "TLSv1.3"],
+]);
+
+function annotationsOf(values: Readonly<Record<string, string>>): NginxAnnotations {
+  const prefixed = Object.entries(values).map(([name, text]) => [NGINX_PREFIX + name, text]);
+  return new NginxAnnotations(Object.fromEntries(prefixed), null);
+}

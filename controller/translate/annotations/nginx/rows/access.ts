@@ -36,7 +36,7 @@ export const ACCESS = {
     protects: true,
     verdict: HONOURED,
     // The checks that it joins protect by themselves.
-    isHarmless: () => true,
+    protectsBeside: [],
     does: "requires all of, or any of, access lists, basic and external authentication",
   }),
   "enable-global-auth": row({

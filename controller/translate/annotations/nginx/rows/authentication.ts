@@ -117,7 +117,7 @@ export const EXTERNAL_AUTHENTICATION = {
     closedRemedy: "Send what the headers say in the query of auth-url, and remove the annotation",
     does: "names the ConfigMap with headers of the subrequest",
     // Whoever authenticates may decide by them.
-    isHarmless: (_, { textOf }) => (textOf("auth-url") ?? "") === "",
+    protectsBeside: ["auth-url"],
   }),
   "auth-always-set-cookie": row({
     ...BESIDE_URL,

@@ -1,5 +1,5 @@
 /** Annotations about how backends are contacted: protocol, TLS, and the Service's own address. */
-import { always, differs, type Group, NOT_YET, row, type Surroundings } from "./row.ts";
+import { always, differs, type Group, NOT_YET, row } from "./row.ts";
 import { BOOL, int, listOf, objectName, ON_OFF, oneOf, text, type ValueType } from "./value.ts";
 
 const BACKEND = { scope: "path", invalid: "default", protects: false, verdict: NOT_YET } as const;
@@ -88,6 +88,13 @@ const BESIDE_SECRET = "it also has an effect without proxy-ssl-secret";
 const OF_HOST =
   "it holds for the paths of its Ingress alone, in ingress-nginx also for others of the host " +
   "unless its ConfigMap has proxy-ssl-location-only";
+
+/**
+ * Without the Secret, and without `backend-protocol`, which protects by itself, TLS is what the appProtocol of
+ * the Service says: the backend is verified, over TLS 1.2 or later.
+ */
+const SECRET = ["proxy-ssl-secret"];
+
 const OWN = "annotations pingress.io/upstream-tls-… of the Service take precedence";
 
 export const BACKEND_TLS = {
@@ -102,7 +109,7 @@ export const BACKEND_TLS = {
   }),
   "proxy-ssl-name": row({
     ...SECURE,
-    isHarmless: (_, beside) => lacksSecret(beside),
+    protectsBeside: SECRET,
     risk: "High",
     value: text(HOST_NAME, "DNS name or IPv4 address, without variables"),
     verdict: differs(`${BESIDE_SECRET}; variables are not supported`),
@@ -110,7 +117,7 @@ export const BACKEND_TLS = {
   }),
   "proxy-ssl-server-name": row({
     ...SECURE,
-    isHarmless: (_, beside) => lacksSecret(beside),
+    protectsBeside: SECRET,
     risk: "Low",
     value: ON_OFF,
     verdict: differs(BESIDE_SECRET),
@@ -118,7 +125,7 @@ export const BACKEND_TLS = {
   }),
   "proxy-ssl-verify": row({
     ...SECURE,
-    isHarmless: (_, beside) => lacksSecret(beside),
+    protectsBeside: SECRET,
     risk: "Low",
     value: ON_OFF,
     verdict: differs(
@@ -129,7 +136,7 @@ export const BACKEND_TLS = {
   }),
   "proxy-ssl-verify-depth": row({
     ...SECURE,
-    isHarmless: (_, beside) => lacksSecret(beside),
+    protectsBeside: SECRET,
     risk: "Low",
     value: int(0),
     verdict: differs("all intermediate certificates that the backend sends are counted"),
@@ -137,7 +144,7 @@ export const BACKEND_TLS = {
   }),
   "proxy-ssl-protocols": row({
     ...SECURE,
-    isHarmless: (_, beside) => lacksSecret(beside),
+    protectsBeside: SECRET,
     risk: "Low",
     value: TLS_VERSIONS,
     verdict: differs(`versions before TLSv1.2 are never used; ${BESIDE_SECRET}`),
@@ -178,12 +185,4 @@ function allowsModernCiphers(list: string): boolean {
   return left.every((word) => NEVER_OFFERED.has(word)) &&
     ([...taken].some((word) => ALL_OFFERED.has(word)) ||
       OFFERED.every((cipher) => taken.has(cipher)));
-}
-
-/**
- * Without the Secret, and without `backend-protocol`, which protects by itself, TLS is what the appProtocol of
- * the Service says: the backend is verified, over TLS 1.2 or later.
- */
-function lacksSecret({ textOf }: Surroundings): boolean {
-  return (textOf("proxy-ssl-secret") ?? "") === "";
 }

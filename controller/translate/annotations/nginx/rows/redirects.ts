@@ -78,7 +78,8 @@ export const REDIRECTS = {
       `${OF_PATHS}, only a certificate that names the host causes it, and requests below ` +
         "/.well-known/acme-challenge/ are exempt",
     ),
-    isHarmless: () => true,
+    // It is the default.
+    protectsBeside: [],
     does: "redirects plain HTTP to HTTPS where the host has a certificate; the default",
   }),
   "force-ssl-redirect": row({

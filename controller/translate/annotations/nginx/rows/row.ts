@@ -21,6 +21,11 @@ export interface Row<T = unknown> {
   readonly needsValue?: true;
   /** Those that it adds to; without one of them it has no effect in ingress-nginx either. */
   readonly beside?: readonly string[];
+  /**
+   * Of one that protects nothing alone: those that protect by themselves, beside one of which its paths are closed,
+   * too. Empty where it is enough to close theirs.
+   */
+  readonly protectsBeside?: readonly string[];
   /** Whether its paths are closed although it protects nothing: without it they mean something else. */
   readonly breaks?: boolean;
   readonly verdict: Verdict;
