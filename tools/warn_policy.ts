@@ -12,11 +12,15 @@
 import { stringify } from "yaml";
 import { WATCH_OPTIONS } from "../controller/cli/option_specs.ts";
 import type { Row } from "../controller/translate/annotations/nginx/rows/row.ts";
+import { NEEDS_PROFILE } from "../controller/translate/annotations/nginx/refusals.ts";
+import { PROFILE_ANNOTATION } from "../controller/translate/annotations/own_annotation_names.ts";
+import { NGINX_CONTROLLER } from "../controller/translate/ingress/class.ts";
 import { trimmed } from "../controller/translate/annotations/nginx/rows/value.ts";
 import {
   BY_NAME,
   canClose,
   isHonoured,
+  needsProfile,
   NGINX_PREFIX,
 } from "../controller/translate/annotations/nginx/table.ts";
 
@@ -38,8 +42,29 @@ const IS_SERVED =
   }] || has(params.metadata.annotations) && ` +
   "params.metadata.annotations.exists(name, name.startsWith('pingress.io/')))";
 
-/** Of annotations that are not supported. `text` stands for the value, without the blanks that are dropped. */
+/**
+ * Whether the class has the profile nginx, as far as its object says. One whose controller is ingress-nginx has it
+ * where --controller-name takes it over, as the migration does.
+ */
+const HAS_PROFILE = "has(params.metadata.annotations) && " +
+  `'${PROFILE_ANNOTATION}' in params.metadata.annotations && ` +
+  `params.metadata.annotations['${PROFILE_ANNOTATION}'] == 'nginx' || ` +
+  `has(params.spec) && has(params.spec.controller) && params.spec.controller == '${NGINX_CONTROLLER}'`;
+
+/**
+ * Values that close nothing, by annotation. `text` stands for the value, without the blanks that are dropped.
+ * Of what needs the profile alone, values that are not valid are not told apart: they close paths, too.
+ */
 export const HARMLESS: Readonly<Record<string, string>> = {
+  "allowlist-source-range": "text.split(',').exists(part, part.trim().matches('^[0-9.]+/0$')) && " +
+    "text.split(',').exists(part, part.trim().matches('^[0-9a-fA-F:]+/0$'))",
+  "proxy-body-size": "text.matches('^[0-9]{1,12}[mMgG]$') || text.matches('^0+[kK]?$') || " +
+    "text.matches('^[0-9]{1,12}[kK]$') && int(text.substring(0, text.size() - 1)) >= 1024 || " +
+    "text.matches('^[0-9]{1,12}$') && int(text) >= 1048576",
+  // The last two close paths in the profile, too, and the controller says why.
+  "backend-protocol": "text.upperAscii() in ['HTTP', 'AUTO_HTTP', 'FCGI']",
+  // A login of its own is the one that counts.
+  "enable-global-auth": `!${lacks("auth-url")}`,
   // A Secret that is missing closes them all the same.
   "auth-tls-secret": `${key("auth-tls-verify-client")} in variables.nginx && ` +
     `${textOf("auth-tls-verify-client")} == 'off' && ` +
@@ -79,9 +104,12 @@ export function warnPolicy(): string {
           expression: `params.metadata.name == ${CLASS} && ${IS_SERVED}`,
         },
       ],
-      variables: [{ name: "nginx", expression: "object.metadata.annotations" }],
+      variables: [
+        { name: "nginx", expression: "object.metadata.annotations" },
+        { name: "hasProfile", expression: HAS_PROFILE },
+      ],
       validations: [
-        ...[...BY_NAME].filter(([, { row }]) => !isHonoured(row)).map(([name, { row }]) =>
+        ...[...BY_NAME].filter(([, { row }]) => hasWarning(row)).map(([name, { row }]) =>
           validation(name, row)
         ),
         unknownNames(),
@@ -107,10 +135,23 @@ export function warnPolicy(): string {
   ].join("\n");
 }
 
+/** What has no effect here, and what closes paths by itself without the profile. */
+export function hasWarning(row: Row): boolean {
+  return !isHonoured(row) || closesWithoutProfile(row);
+}
+
+function closesWithoutProfile(row: Row): boolean {
+  return needsProfile(row) && row.protectsBeside === undefined;
+}
+
 function validation(name: string, row: Row) {
   const annotation = key(name);
   return {
-    expression: `!(${annotation} in variables.nginx) || ${quietWhere(name, row)}`,
+    expression: [
+      ...isHonoured(row) ? ["variables.hasProfile"] : [],
+      `!(${annotation} in variables.nginx)`,
+      quietWhere(name, row),
+    ].join(" || "),
     message: messageFor(name, row),
   };
 }
@@ -131,18 +172,21 @@ function textOf(name: string): string {
 /** Where nothing needs to be said. */
 function quietWhere(name: string, row: Row): string {
   // Of an alias, the one of its row.
-  const harmless = HARMLESS[BY_NAME.get(name)!.name]?.replaceAll(/\btext\b/g, textOf(name));
+  const known = BY_NAME.get(name)!.name;
+  const harmless = HARMLESS[known]?.replaceAll(/\btext\b/g, textOf(name));
   return [
     blankWhere(name, row),
     ...hasOff(row) ? [`${textOf(name)}.lowerAscii() in ['false', 'f', 'off', '0']`] : [],
     ...harmless === undefined ? [] : [harmless],
+    // It counts in place of its alias, and is judged by itself.
+    ...known === name || !isHonoured(row) ? [] : [`!${lacks(known)}`],
     ...row.protectsBeside === undefined ? [] : [row.protectsBeside.map(lacks).join(" && ")],
   ].join(" || ");
 }
 
 /** Whether an annotation is missing, or asks for nothing. */
 function lacks(name: string): string {
-  return `!(${key(name)} in variables.nginx) || variables.nginx[${key(name)}].trim() == ''`;
+  return `(!(${key(name)} in variables.nginx) || variables.nginx[${key(name)}].trim() == '')`;
 }
 
 /** Nothing but blanks, unless a line end is a value. */
@@ -160,6 +204,10 @@ function hasOff(row: Row): boolean {
 /** The API server shows it behind its own 150 characters. */
 function messageFor(name: string, row: Row): string {
   const { verdict, beside } = row;
+  if (isHonoured(row)) {
+    return `${name} ${NEEDS_PROFILE}, so its paths answer 503 unless --nginx-class names the class: ` +
+      `annotate the IngressClass with ${PROFILE_ANNOTATION}: nginx`;
+  }
   if (name === "canary") return "canary is not supported by Pingress: the Ingress gets no routes";
   if (canClose(row)) {
     const paths = row.protects && row.scope === "host" ? "all paths of its hosts" : "its paths";

@@ -1,11 +1,13 @@
 /**
  * What overlays/warn makes the API server say of annotations of ingress-nginx. The same values as the
- * controller sees decide: a warning that paths return 503 and a refusal go together.
+ * controller sees decide, with the profile of the class: a warning that paths return 503 and a refusal go
+ * together.
  */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { dirname, join } from "node:path";
 import { NginxAnnotations } from "../../controller/translate/annotations/nginx/nginx_annotations.ts";
 import { readCertificateRefusals } from "../../controller/translate/annotations/nginx/access.ts";
+import { refuseGlobalAuth } from "../../controller/translate/annotations/nginx/external.ts";
 import { readRefusals } from "../../controller/translate/annotations/nginx/refusals.ts";
 import {
   BY_NAME,
@@ -55,10 +57,13 @@ async function installPolicy(cluster: TestCluster): Promise<boolean> {
 const OURS = "pingress.io/ingress-controller";
 const NGINX = "k8s.io/ingress-nginx";
 
+const IN_PROFILE = "warn-profile";
+
 /** IngressClasses; the last two warn of nothing. */
 const CLASSES: readonly (readonly [name: string, controller: string, annotations: Values])[] = [
   ["pingress", OURS, {}],
   ["warn-old", "networking.kinorca.com/pingress-controller", {}],
+  [IN_PROFILE, OURS, { "pingress.io/profile": "nginx" }],
   ["warn-taken-over", NGINX, { "pingress.io/status": "on" }],
   ["warn-nginx", NGINX, { "example.com/x": "y" }],
   ["warn-other", "example.com/controller", {}],
@@ -132,12 +137,14 @@ async function warningsOf(
 function closes(values: Values, placed: Placed): boolean {
   const annotations = new NginxAnnotations(prefixed(values), specOf(placed));
   const certificates = readCertificateRefusals(annotations, "default");
-  return [...readRefusals(annotations, "nginx"), ...certificates].length > 0;
+  const profile = placed.className === IN_PROFILE ? "nginx" : "pingress";
+  const login = refuseGlobalAuth(annotations, profile);
+  return [...readRefusals(annotations, profile), ...certificates, login ?? []].flat().length > 0;
 }
 
 /**
- * Values that the expressions look into, with what stands around them. Values of supported annotations
- * are checked by the controller alone.
+ * Values that the expressions look into, with what stands around them. Whether values of supported annotations
+ * are valid is checked by the controller alone.
  */
 const CASES: readonly (readonly [values: Values, placed?: Placed])[] = [
   [{ "custom-headers": "default/headers" }],
@@ -164,10 +171,45 @@ const CASES: readonly (readonly [values: Values, placed?: Placed])[] = [
   [{ "enable-modsecurity": " false" }],
   [{ "limit-rps": "0 " }],
   [{ "limit-rps": " \n" }],
+  [{ "whitelist-source-range": "10.0.0.0/8", "allowlist-source-range": "0.0.0.0/0,::/0" }],
+  [{ "whitelist-source-range": "0.0.0.0/0,::/0", "allowlist-source-range": "10.0.0.0/8" }],
+  [{ "whitelist-source-range": "10.0.0.0/8", "allowlist-source-range": " " }],
+  [{ "allowlist-source-range": "10.0.0.0/8" }],
+  [{ "denylist-source-range": "10.0.0.0/8" }],
+  [{ "force-ssl-redirect": "true" }],
+  [{ "force-ssl-redirect": "false" }],
+  [{ "ssl-redirect": "true" }],
+  [{ "satisfy": "any" }],
+  [{ "auth-type": "basic", "auth-secret": "logins" }],
+  [{ "auth-secret": "logins" }],
+  [{ "auth-url": "https://auth.example.com/" }],
+  [{ "auth-url": " " }],
+  [{ "enable-global-auth": "true" }],
+  [{ "enable-global-auth": "false" }],
+  [{ "enable-global-auth": "true", "auth-url": "https://auth.example.com/" }],
+  [{ "proxy-body-size": "8m" }],
+  [{ "proxy-body-size": "0m" }],
+  [{ "proxy-body-size": "1G" }],
+  [{ "proxy-body-size": "0" }],
+  [{ "proxy-body-size": "00" }],
+  [{ "proxy-body-size": "64k" }],
+  [{ "proxy-body-size": "1023k" }],
+  [{ "proxy-body-size": "1024K" }],
+  [{ "proxy-body-size": "1048575" }],
+  [{ "proxy-body-size": "1048576 " }],
+  [{ "proxy-body-size": "999999999999" }],
+  [{ "backend-protocol": "http" }],
+  [{ "backend-protocol": "GRPC" }],
+  [{ "backend-protocol": "HTTPS" }],
+  [{ "proxy-ssl-secret": "default/tls", "proxy-ssl-verify": "on" }],
+  [{ "proxy-ssl-verify": "on" }],
 ];
 
 policyTest("the API server warns of 503 where the controller closes paths", async (cluster) => {
-  for (const [values, placed = {}] of CASES) {
+  const cases = CASES.flatMap(([values, placed = {}]) =>
+    ["pingress", IN_PROFILE].map((className) => [values, { ...placed, className }] as const)
+  );
+  for (const [values, placed] of cases) {
     const warnings = await warningsOf(cluster, values, placed);
     const warnsOf503 = warnings.some((line) => line.includes("503"));
     equal(warnsOf503, closes(values, placed), `${JSON.stringify([values, placed])} ${warnings}`);
@@ -187,7 +229,8 @@ policyTest("each annotation without an effect has one warning that names it", as
       ...beside,
       ...Object.fromEntries(written.map((name) => [name, "something"])),
     };
-    const warned = (await warningsOf(cluster, values)).map((line) =>
+    const placed = { className: IN_PROFILE };
+    const warned = (await warningsOf(cluster, values, placed)).map((line) =>
       /'pingress-nginx-annotations': ([a-z\d-]+) /.exec(line)?.[1]
     );
     deepEqual(warned, written);
@@ -208,9 +251,27 @@ policyTest(
       const warnings = await warningsOf(cluster, { "limit-rps": "10" }, { className });
       if (warnings.length > 0) warned.push(`${className} ${warnings.length}`);
     }
-    deepEqual(warned, ["pingress 1", "warn-old 1", "warn-taken-over 1"]);
+    deepEqual(warned, ["pingress 1", "warn-old 1", `${IN_PROFILE} 1`, "warn-taken-over 1"]);
     const legacy = { className: null, annotated: "warn-taken-over" };
     equal((await warningsOf(cluster, { "limit-rps": "10" }, legacy)).length, 1);
+  },
+);
+
+policyTest(
+  "what needs the profile has a warning with the remedy, unless the class has it or is taken over",
+  async (cluster) => {
+    const warned: string[] = [];
+    for (const [className] of CLASSES) {
+      const warnings = await warningsOf(cluster, { "auth-url": "https://a.test/" }, { className });
+      if (warnings.length > 0) warned.push(className);
+      for (const warning of warnings) {
+        match(
+          warning,
+          /: auth-url protects paths only in the profile nginx, so its paths answer 503 unless --nginx-class names the class: annotate the IngressClass with pingress\.io\/profile: nginx$/,
+        );
+      }
+    }
+    deepEqual(warned, ["pingress", "warn-old"]);
   },
 );
 

@@ -19,7 +19,7 @@ import { PROFILE_ANNOTATION, STATUS_ANNOTATION } from "../annotations/own_annota
 const DEFAULT_ANNOTATION = "ingressclass.kubernetes.io/is-default-class";
 
 /** What `spec.controller` of its classes says; it cannot be changed. */
-const NGINX_CONTROLLER = "k8s.io/ingress-nginx";
+export const NGINX_CONTROLLER = "k8s.io/ingress-nginx";
 
 export interface ClassOptions {
   readonly ingressClasses: readonly string[];
