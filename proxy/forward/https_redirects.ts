@@ -1,13 +1,17 @@
 /**
  * Which plain requests are redirected to HTTPS. In: a request, and the route that takes it. Out: the
  * redirect, by the settings of the route and of the host, and by what certificates there are.
+ *
+ * A backend that merges slashes or decodes `%2F` takes `//p` for `/p`: where the route of `//p` is served in
+ * plain text and that of `/p` is redirected, `//p` is redirected, too.
  */
 import type { Certificates } from "../certificates/store.ts";
 import { ProxyError } from "../errors.ts";
 import { cameOverHttps, redirectTo } from "../filters/https_redirect.ts";
 import { httpsLocation, isAcmeChallenge } from "../http/https_location.ts";
-import type { Exchange, RequestHead, ResponseHead } from "../http/message.ts";
+import type { Exchange, ResponseHead } from "../http/message.ts";
 import type { CompiledRoute } from "../route/route.ts";
+import { decodedRequest } from "../router/decoded_request.ts";
 import type { RouteTable } from "../router/table.ts";
 
 export interface HttpsRedirectsContext {
@@ -32,12 +36,28 @@ export class HttpsRedirects {
 
   /** Null where the request is not redirected; an error where there is no URL to redirect it to. */
   of(exchange: Exchange, route: CompiledRoute | null): ResponseHead | ProxyError | null {
+    const { request, client } = exchange;
+    const redirect = this.#by(exchange, route, request.path);
+    if (redirect !== null || route === null) return redirect;
+    const decoded = decodedRequest(request.path, request);
+    if (decoded === null) return null;
+    const { table } = this.#context;
+    const place = table.find(request.host, decoded.path, decoded.request, client.listener);
+    return place < 0 ? null : this.#by(exchange, table.target(place), decoded.path);
+  }
+
+  /** @param path That leads to the route. */
+  #by(
+    exchange: Exchange,
+    route: CompiledRoute | null,
+    path: string,
+  ): ResponseHead | ProxyError | null {
     const { certificates, httpsPort } = this.#context;
     const policy = route === null ? null : route.policy.httpsRedirect;
     // So of all requests where nothing is about TLS.
     if (policy === null && certificates.size === 0) return null;
     const { request } = exchange;
-    if (!this.#isRedirected(request, route) || cameOverHttps(exchange)) return null;
+    if (!this.#isRedirected(request.host, path, route) || cameOverHttps(exchange)) return null;
     // HTTP/1.0 needs no Host, and there is no URL without one.
     if (request.host === "") return new ProxyError("bad_request", "no host for HTTPS");
     const head = redirectTo(httpsLocation(request, httpsPort() ?? HTTPS_PORT, policy));
@@ -46,7 +66,7 @@ export class HttpsRedirects {
   }
 
   /** As the route says, if it does; else as the host's settings do, if there is a certificate. */
-  #isRedirected({ host, path }: RequestHead, route: CompiledRoute | null): boolean {
+  #isRedirected(host: string, path: string, route: CompiledRoute | null): boolean {
     const { certificates, httpsPort, redirects, table } = this.#context;
     const ofRoute = route?.httpsRedirect ?? null;
     const when = ofRoute === null ? route?.policy.httpsRedirect?.when ?? null : null;

@@ -13,6 +13,7 @@ import { sharedSocketOf } from "../../shared/snapshot/listener_id.ts";
 import { staysPlain } from "../../shared/host/plain_hosts.ts";
 import type { Action, Certificate, Route, Snapshot } from "../../shared/snapshot/types.ts";
 import { brokenMatch } from "./conditions.ts";
+import { decodedRequest } from "./decoded_request.ts";
 import { HostIndex, NO_HOST } from "./host.ts";
 import {
   aliasedHost,
@@ -139,10 +140,28 @@ export function explain(
   const winner = outcome.kind === "route" ? outcome.route : null;
   const considered = losers(snapshot, asked, winner);
   const redirect = chooseRedirect(snapshot, asked, winner, certificate);
+  const decoded = winner === null || redirect.redirects
+    ? null
+    : decodedRequest(path.path, matchedRequest(asked));
+  const other = decoded === null
+    ? null
+    : table.match(host, decoded.path, decoded.request, listener);
+  const otherRedirect = decoded === null || other?.kind !== "route"
+    ? null
+    : decodedRedirect(snapshot, { host, path: decoded.path }, other.route, certificate);
   const shown = outcome.kind === "route"
     ? { ...outcome, route: onListener(outcome.route, snapshot, listener) }
     : outcome;
-  return { host, rawPath, path, outcome: shown, considered, aliasOf, certificate, redirect };
+  return {
+    host,
+    rawPath,
+    path,
+    outcome: shown,
+    considered,
+    aliasOf,
+    certificate,
+    redirect: otherRedirect ?? redirect,
+  };
 }
 
 /**
@@ -154,6 +173,18 @@ function onListener(route: Route, { listeners = [] }: Snapshot, asked: string): 
   const own = (route.listeners ?? []).filter((id) => id === asked || sharedSocketOf(id) === asked);
   const origin = listeners.find(({ id }) => own.includes(id))?.origin;
   return { ...route, listeners: own, origin: origin ?? { ...route.origin, field: "" } };
+}
+
+/** Of the route that the decoded path leads to; null where that is not redirected either. */
+function decodedRedirect(
+  snapshot: Snapshot,
+  asked: { readonly host: string; readonly path: string },
+  route: Route,
+  certificate: CertificateChoice,
+): RedirectChoice | null {
+  const choice = chooseRedirect(snapshot, asked, route, certificate);
+  const because = `the decoded path ${asked.path} leads to ${route.id}, and ${choice.because}`;
+  return choice.redirects ? { ...choice, because } : null;
 }
 
 /**

@@ -313,6 +313,23 @@ Deno.test("explain says which setting redirects plain HTTP, or keeps it", () => 
   }
 });
 
+Deno.test("explain says that a spelling of a redirected path is redirected, too", () => {
+  const source = snapshot(["a.test Prefix /p", "a.test Prefix /"], {
+    certificates: [certificate("a", "a.test")],
+    policies: [{ id: "plain", httpsRedirect: { when: "never" } }],
+  });
+  const [redirected, open] = source.routes;
+  const routes = [redirected, { ...open, policy: "plain" }];
+  const redirectOf = (path: string) => explain({ ...source, routes }, "a.test", path).redirect;
+  const { redirects, because } = redirectOf("//p")!;
+  assert.equal(redirects, true);
+  assert.match(
+    because,
+    /^the decoded path \/p leads to a\.test Prefix \/p, and the host has a certificate$/,
+  );
+  assert.equal(redirectOf("//q")?.redirects, false);
+});
+
 Deno.test("explain shows how a route redirects plain HTTP, and to which URL", () => {
   const source = snapshot(["a.test Prefix /", "b.test Prefix /"], {
     certificates: [certificate("a", "a.test")],

@@ -11,12 +11,14 @@
 /**
  * The path of a request, in time that is linear in its length; nearly every one is returned as the same
  * string. Null for one that nginx responds to with 400: above the root, or with a broken escape or `%00`.
+ *
+ * @param staysAtRoot Whether what leads above the root ends there instead, as other servers have it.
  */
-export function decodedPath(received: string): string | null {
+export function decodedPath(received: string, staysAtRoot = false): string | null {
   const decoded = withoutEscapes(received);
   if (decoded === null) return null;
   const merged = decoded.includes("//") ? decoded.replace(/\/{2,}/g, "/") : decoded;
-  return merged.includes("/.") ? withoutDotSegments(merged) : merged;
+  return merged.includes("/.") ? withoutDotSegments(merged, staysAtRoot) : merged;
 }
 
 /** The path of a route, in which slashes and dots stand for themselves. */
@@ -43,7 +45,7 @@ function withoutEscapes(path: string): string | null {
   );
 }
 
-function withoutDotSegments(path: string): string | null {
+function withoutDotSegments(path: string, staysAtRoot: boolean): string | null {
   const segments = path.split("/");
   const kept = [""];
   for (let i = 1; i < segments.length; i++) {
@@ -52,8 +54,9 @@ function withoutDotSegments(path: string): string | null {
       kept.push(segment);
       continue;
     }
-    if (segment === ".." && kept.length === 1) return null;
-    if (segment === "..") kept.pop();
+    const isAtRoot = kept.length === 1;
+    if (segment === ".." && isAtRoot && !staysAtRoot) return null;
+    if (segment === ".." && !isAtRoot) kept.pop();
     if (i === segments.length - 1) kept.push("");
   }
   return kept.join("/");

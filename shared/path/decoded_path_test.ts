@@ -39,3 +39,17 @@ Deno.test("a path that is escaped again is canonical, and decodes to the same", 
   assert.deepEqual(canonical, { ok: true, path: escaped });
   assert.equal(decodedPath(escaped), decoded);
 });
+
+Deno.test("a path that leads above the root ends there for servers that stay at the root", () => {
+  const paths: Readonly<Record<string, string | null>> = {
+    "/..%2fp": "/p",
+    "/..": "/",
+    "/a/../../b/../../p": "/p",
+    "/x%2f..%2f..%2fp/.": "/p/",
+    "/a/../p": "/p",
+    "/a%00": null,
+  };
+  for (const [path, decoded] of Object.entries(paths)) {
+    assert.equal(decodedPath(path, true), decoded, path);
+  }
+});

@@ -28,6 +28,8 @@ type Gets = Readonly<Record<string, string>>;
 interface Case {
   readonly says: string;
   readonly ingress: AnnotatedIngress;
+  /** Another one. */
+  readonly other?: AnnotatedIngress;
   readonly gets: Gets;
   readonly options?: TlsProxyOptions;
   readonly profile?: "nginx";
@@ -72,6 +74,45 @@ const CASES: readonly Case[] = [
     says: "ssl-redirect is of the paths of its Ingress",
     ingress: ingress({ "ssl-redirect": "false" }, [["/plain", "Prefix"]]),
     gets: { "a.test/plain/x": "200", "a.test/other": "308 https://a.test:8443/other" },
+  },
+  ...(["true", null] as const).map((text): Case => ({
+    says: `no spelling of a path with ssl-redirect ${text} is served in plain text by another one`,
+    ingress: ingress({ "ssl-redirect": "false" }),
+    other: ingress(text === null ? {} : { "ssl-redirect": text }, [["/p", "Prefix"]]),
+    gets: {
+      "a.test/p": "308 https://a.test:8443/p",
+      "a.test//p": "308 https://a.test:8443//p",
+      "a.test///p//x?y": "308 https://a.test:8443///p//x?y",
+      "a.test/x/..%2fp": "308 https://a.test:8443/x/..%2Fp",
+      "a.test/x%2f..%2fp": "308 https://a.test:8443/x%2F..%2Fp",
+      "a.test/..%2fp": "308 https://a.test:8443/..%2Fp",
+      [`a.test${CHALLENGE}%2f..%2f..%2f..%2fp`]:
+        `308 https://a.test:8443${CHALLENGE}%2F..%2F..%2F..%2Fp`,
+      "a.test//q": "200",
+      "a.test/q%2Fp": "200",
+      "a.test/x%252f..%252fp": "200",
+      "a.test/caf%C3%A9": "200",
+      "a.test/..%2fq": "200",
+      "bare.test//p": "200",
+    },
+  })),
+  {
+    says: "no spelling of a path with force-ssl-redirect is served in plain text by another one",
+    ingress: ingress({}),
+    other: ingress({ "force-ssl-redirect": "true" }, [["/p", "Prefix"]]),
+    gets: { "bare.test//p": "308 https://bare.test:8443//p", "bare.test//q": "200" },
+  },
+  {
+    says: "in the profile nginx, spellings of a redirected path are that path",
+    ingress: ingress({ "ssl-redirect": "false" }),
+    other: ingress({ "ssl-redirect": "true" }, [["/p", "Prefix"]]),
+    profile: "nginx",
+    gets: {
+      "a.test//p": "308 https://a.test:8443//p",
+      "a.test/x%2f..%2fp": "308 https://a.test:8443/x%2F..%2Fp",
+      "a.test/x%252f..%252fp": "200",
+      "a.test//q": "200",
+    },
   },
   {
     says: "force-ssl-redirect needs no certificate, and lets no challenge pass by another path",
@@ -152,12 +193,13 @@ const CASES: readonly Case[] = [
   },
 ];
 
-for (const { says, ingress, gets, options = {}, profile, more = "" } of CASES) {
+for (const { says, ingress, other, gets, options = {}, profile, more = "" } of CASES) {
   Deno.test(`${says}`, async () => {
     await using backend = new Backend();
     using proxy = await TlsProxy.start({ sslRedirect: true, sslRedirectPort: 8443, ...options });
     const { port } = proxy.server.listen({ hostname: "127.0.0.1", port: 0 });
-    const snapshot = annotatedSnapshot({ web: ingress }, [backend.port], profile);
+    const ingresses = { web: ingress, ...other === undefined ? {} : { other } };
+    const snapshot = annotatedSnapshot(ingresses, [backend.port], profile);
     proxy.server.apply(snapshot, CERTIFICATES);
     using client = await Peer.connect(port);
     await using http2 = await H2Peer.connect(port);
@@ -179,6 +221,18 @@ for (const { says, ingress, gets, options = {}, profile, more = "" } of CASES) {
     }
   });
 }
+
+Deno.test("over HTTPS, a spelling of a path that is redirected in plain text is served", async () => {
+  await using backend = new Backend();
+  using proxy = await TlsProxy.start({ certificates: CERTIFICATES });
+  const ingresses = {
+    web: ingress({ "ssl-redirect": "false" }),
+    other: ingress({ "ssl-redirect": "true" }, [["/p", "Prefix"]]),
+  };
+  proxy.server.apply(annotatedSnapshot(ingresses, [backend.port]), CERTIFICATES);
+  using secure = await proxy.connect();
+  assert.match(await secure.ask("GET //p HTTP/1.1\r\nHost: a.test"), /^HTTP\/1\.1 200 /);
+});
 
 Deno.test("force-ssl-redirect refuses a request without a host, and passes HTTPS", async () => {
   await using backend = new Backend();

@@ -21,6 +21,8 @@ import {
   writeLatin1,
 } from "../../proxy/http/fields.ts";
 import { splitList } from "../../proxy/http/field_values.ts";
+import { decodedRequest } from "../../proxy/router/decoded_request.ts";
+import { PLAIN_REQUEST } from "../../proxy/router/request_view.ts";
 import { basicCheck } from "../../proxy/filters/access/basic.ts";
 import { redirectedUrl } from "../../proxy/filters/request_redirect.ts";
 import { isGrpcWeb } from "../../proxy/filters/grpc_web.ts";
@@ -167,6 +169,10 @@ const TEXTS: Readonly<
   ],
   "shared/path/canonical_path.ts isCanonicalPath": [[["/", ""]], isCanonicalPath],
   "shared/path/decoded_path.ts decodedPath": [[["/", ""]], decodedPath],
+  "proxy/router/decoded_request.ts decodedRequest": [
+    [["/", ""]],
+    (path: string) => decodedRequest(path, PLAIN_REQUEST),
+  ],
   "shared/path/decoded_path.ts decodedRoutePath": [[["/", ""]], decodedRoutePath],
   "shared/path/decoded_path.ts escapedPath": [[["/", ""]], escapedPath],
   "shared/path/requested_url.ts parseRequestedHeader": [[["a: ", ""]], parseRequestedHeader],
