@@ -13,7 +13,7 @@
 import { type Address, describeListenError } from "../../shared/net/address.ts";
 import type { Logger } from "../../shared/log.ts";
 import { ConnectionCounts } from "../listen/connection_counts.ts";
-import type { DataPlane, ServedSnapshot } from "./data_plane.ts";
+import { type DataPlane, hasUsers, type ServedSnapshot } from "./data_plane.ts";
 import { joinedStates, type SocketStates } from "../listen/listener_sockets.ts";
 import { SelfProbes } from "../listen/self_probes.ts";
 import { PasswordQueue } from "../filters/passwords/password_queue.ts";
@@ -103,6 +103,7 @@ export class WorkerPool implements DataPlane {
 
   apply(change: SnapshotDelta, whole: ServedSnapshot): Promise<void> {
     this.#whole = whole;
+    if (hasUsers(change)) this.#passwords.prepare();
     const delta = packDelta(change);
     const sequence = ++this.#sequence;
     // One that dies meanwhile is replaced by one that begins with all that is in force.

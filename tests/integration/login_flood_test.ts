@@ -5,7 +5,11 @@
  */
 import assert from "node:assert/strict";
 import { PasswordQueue, type Verifier } from "../../proxy/filters/passwords/password_queue.ts";
-import type { VerifierReply, VerifierRequest } from "../../proxy/filters/passwords/verifier.ts";
+import {
+  NO_CHECK,
+  type VerifierReply,
+  type VerifierRequest,
+} from "../../proxy/filters/passwords/verifier_messages.ts";
 import { credentialsOf } from "../../shared/credentials/credentials.ts";
 import { CidrList } from "../../shared/net/cidr.ts";
 import type { Snapshot } from "../../shared/snapshot/types.ts";
@@ -26,6 +30,7 @@ class HeldVerifier implements Verifier {
   most = 0;
 
   postMessage(request: VerifierRequest): void {
+    if (request.id === NO_CHECK) return;
     this.waiting.push(request);
     this.most = Math.max(this.most, this.waiting.length);
     if (!this.isHeld) queueMicrotask(() => this.release());

@@ -6,12 +6,12 @@
  * repeats while it waits is the same one.
  *
  * A check takes up to a second of a CPU: with a queue of 64 the last one waits for about six seconds at
- * bcrypt's usual cost. The thread is started by the first check: most proxies have none to do.
+ * bcrypt's usual cost. The thread is started with the first credentials: most proxies have none.
  */
 import { createHmac, randomBytes } from "node:crypto";
 import { NO_RIGHTS } from "../../../shared/rights.ts";
 import type { PasswordCheck, PasswordVerdict, VerifyPassword } from "./messages.ts";
-import type { VerifierReply, VerifierRequest } from "./verifier.ts";
+import { NO_CHECK, type VerifierReply, type VerifierRequest } from "./verifier_messages.ts";
 
 /** Checks that wait or are under way. */
 const MAX_WAITING = 64;
@@ -82,6 +82,15 @@ export class PasswordQueue {
     return settled;
   };
 
+  /** Starts the thread, so that the first check need not wait for it: a second, where it is started by a worker. */
+  prepare(): void {
+    try {
+      this.#verifier ??= this.#open();
+    } catch {
+      // The first check tries again, and says why it fails.
+    }
+  }
+
   /** Ends the thread; checks that wait reject. */
   close(): void {
     this.#gone(new Error("passwords are not verified any more"));
@@ -112,6 +121,8 @@ export class PasswordQueue {
 
   #open(): Verifier {
     const verifier = this.#start();
+    // See `worker_thread.ts`: what comes first waits.
+    verifier.postMessage({ id: NO_CHECK, hash: "", password: "" });
     verifier.onmessage = ({ data: { id, isRight } }) => {
       const waiting = this.#remove(id);
       this.#next();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { PasswordCheck } from "./messages.ts";
 import { PasswordQueue, type Verifier } from "./password_queue.ts";
-import type { VerifierReply, VerifierRequest } from "./verifier.ts";
+import { NO_CHECK, type VerifierReply, type VerifierRequest } from "./verifier_messages.ts";
 
 /** The password is the hash. */
 class PlainVerifier implements Verifier {
@@ -10,6 +10,7 @@ class PlainVerifier implements Verifier {
   readonly verified: string[] = [];
 
   postMessage({ id, hash, password }: VerifierRequest): void {
+    if (id === NO_CHECK) return;
     this.verified.push(`${hash} ${password}`);
     const data = { id, isRight: hash === password };
     queueMicrotask(() => this.onmessage?.(new MessageEvent("message", { data })));
@@ -72,4 +73,16 @@ Deno.test("a shared check that fails rejects all of its requests, and the next o
   const all = [queue.verify(check("a", "a")), queue.verify(check("a", "a"))];
   for (const one of await Promise.allSettled(all)) assert.equal(one.status, "rejected");
   assert.equal(await queue.verify(check("a", "a")), "right");
+});
+
+Deno.test("the thread is started once, by what prepares it or by the first check", async () => {
+  let starts = 0;
+  const queue = new PasswordQueue(() => {
+    starts++;
+    return new PlainVerifier();
+  });
+  assert.equal(starts, 0);
+  for (let i = 0; i < 2; i++) queue.prepare();
+  assert.equal(await queue.verify(check("a", "a")), "right");
+  assert.equal(starts, 1);
 });

@@ -4,19 +4,10 @@
  */
 /// <reference lib="deno.worker" />
 import { isPasswordOf } from "./password_hash.ts";
-
-export interface VerifierRequest {
-  readonly id: number;
-  readonly hash: string;
-  readonly password: string;
-}
-
-export interface VerifierReply {
-  readonly id: number;
-  readonly isRight: boolean;
-}
+import { NO_CHECK, type VerifierReply, type VerifierRequest } from "./verifier_messages.ts";
 
 self.onmessage = async ({ data: { id, hash, password } }: MessageEvent<VerifierRequest>) => {
+  if (id === NO_CHECK) return;
   let isRight = false;
   try {
     isRight = await isPasswordOf(hash, password);
