@@ -189,7 +189,7 @@ function decodedRedirect(
 
 /**
  * As the proxy decides it: as the route says; without a certificate that names the host else never; or as
- * the most specific pattern with a setting does. The default certificate names no host.
+ * the most specific pattern with a setting does. The default certificate counts for hosts of its own alone.
  */
 function chooseRedirect(
   { hostSettings = [], policies = [] }: Snapshot,
