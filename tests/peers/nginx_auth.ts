@@ -1,114 +1,151 @@
 /**
- * nginx with external authentication, as ingress-nginx configures it. In: Ingresses with auth-url and what
- * adds to it, each with a host of its own. Out: the server blocks that its template writes for them, as
- * far as no module of its own is needed: without caches, keep-alive and `set_escape_uri`.
+ * nginx as ingress-nginx configures hosts with authentication, redirects, rewrites and regular expressions. In:
+ * Ingresses, each with a host of its own, and keys of the ConfigMap. Out: the server blocks that its template
+ * writes for them, as far as no module of its own is needed.
  *
- * Written by hand after rootfs/etc/nginx/template/nginx.tmpl and internal/ingress/annotations/authreq of
+ * Written by hand after rootfs/etc/nginx/template/nginx.tmpl and internal/ingress/controller/template of
  * k8s.io/ingress-nginx v0.0.0-20240708192948-52c50467d67d.
  */
-import type { AnnotatedIngress } from "../support/annotated_ingresses.ts";
+import {
+  allowed,
+  authenticated,
+  type HostedIngress,
+  networks,
+  returned,
+  satisfied,
+  toHttps,
+} from "./nginx_ingress.ts";
+import { locationBlocks, needsRewrite, type PlacedLocation } from "./nginx_regex.ts";
+import {
+  type Annotations,
+  authRequest,
+  signinLocation,
+  signinVariables,
+  subrequestLocation,
+} from "./nginx_subrequest.ts";
 
-export interface AuthIngress extends AnnotatedIngress {
-  readonly host: string;
+/** A host of one server. */
+export interface AuthIngress extends HostedIngress {
+  /** Of the ConfigMap, for this Ingress alone. */
+  readonly data?: Annotations;
 }
 
-/** The host of every auth-url, which is the backend's. */
-export const AUTH_HOST = "web.default.svc";
+/** What else the servers need to know. */
+export interface AuthSetting {
+  readonly port: number;
+  readonly backendPort: number;
+  /** All targets that are requested. */
+  readonly targets: readonly string[];
+}
 
-/** Of `http`, for a port to listen on and that of the backend. */
-export function authServers(
-  ingresses: readonly AuthIngress[],
-  port: number,
-  backendPort: number,
-): string {
+/** Of `http`. */
+export function authServers(ingresses: readonly AuthIngress[], setting: AuthSetting): string {
   return `  error_log /dev/null crit;
   server_names_hash_bucket_size 128;
   port_in_redirect off;
   client_max_body_size 1m;
-  upstream backend {
-    server 127.0.0.1:${backendPort};
+  proxy_cache_path auth-cache levels=1:2 keys_zone=auth_cache:1m use_temp_path=off;
+  map $request_uri $cut_uri {
+    ~^(?<start>.*)/$ $start;
+    default $request_uri;
   }
-${ingresses.map((ingress) => serverOf(ingress, port, backendPort)).join("")}`;
+${signinVariables(setting.targets)}
+  upstream backend {
+    server 127.0.0.1:${setting.backendPort};
+  }
+${ingresses.map((ingress) => serverOf(ingress, setting)).join("")}`;
 }
 
-function serverOf({ host, annotations, paths }: AuthIngress, port: number, backendPort: number) {
-  const locations = paths.flatMap(([path]) => {
-    const body = locationBody(annotations);
-    return path === "/"
-      ? [`location / {${body}}`]
-      : [`location ${path}/ {${body}}`, `location = ${path} {${body}}`];
+/** What no path takes is the default backend's. */
+const NO_PATH: PlacedLocation = { path: "/", type: "Prefix", target: "", usesRegex: false };
+
+function serverOf(ingress: AuthIngress, { port, backendPort }: AuthSetting): string {
+  const { host, annotations, paths } = ingress;
+  const target = annotations["rewrite-target"] ?? "";
+  const usesRegex = annotations["use-regex"] === "true";
+  const locations = paths.map(([path, written]): PlacedLocation => {
+    const type = written === "ImplementationSpecific" ? "Prefix" : written;
+    return { path, type, target, usesRegex };
   });
-  const signin = annotations["auth-signin"];
-  return `  server {
+  const hasRoot = locations.some(({ path, type }) => path === "/" && type === "Prefix");
+  const internal: string[] = [];
+  const blocks = locationBlocks(hasRoot ? locations : [...locations, NO_PATH], (location) => {
+    if (location === NO_PATH) return " return 404; ";
+    const { path, type } = location;
+    const external = externalOf(ingress);
+    const id = `${path.replace(/[^\w]/g, (char) => `_${char.charCodeAt(0)}_`)}-${type}`;
+    if (external !== null) {
+      internal.push(subrequestLocation(external, { host, id, backendPort }));
+      internal.push(signinLocation(external, id));
+    }
+    const isOpen = listOf(ingress.data?.["no-auth-locations"] ?? "/.well-known/acme-challenge")
+      .some((start) => path.startsWith(start));
+    return bodyOf(
+      ingress,
+      location,
+      isOpen ? [] : [
+        ...(external === null ? [] : authRequest(external, id)),
+        ...authenticated(ingress),
+      ],
+    );
+  });
+  const appRoot = annotations["app-root"];
+  return `${wwwServer(ingress, port)}  server {
     listen 127.0.0.1:${port};
     server_name ${host};
-    location = /_external-auth {
-      internal;
-      ${directives(subrequest(annotations, backendPort))}
-    }
-    ${
-    signin === undefined ? "" : `location @signin {
-      internal;
-      add_header Set-Cookie $auth_cookie;
-      return 302 ${signin};
-    }`
-  }
-    ${locations.join("\n    ")}
-    ${paths.some(([path]) => path === "/") ? "" : "location / { return 404; }"}
+    set $pass_access_scheme $scheme;
+    ${appRoot === undefined ? "" : `if ($uri = /) { return 302 $scheme://$http_host${appRoot}; }`}
+    ${[...new Set(internal), ...blocks].join("\n    ")}
   }
 `;
 }
 
-function subrequest(annotations: AuthIngress["annotations"], backendPort: number): string[] {
-  const method = annotations["auth-method"];
-  const redirect = annotations["auth-request-redirect"] ?? "$request_uri";
-  return [
-    "proxy_pass_request_body off",
-    'proxy_set_header Content-Length ""',
-    'proxy_set_header X-Forwarded-Proto ""',
-    ...(method === undefined ? [] : [
-      `proxy_method ${method}`,
-      "proxy_set_header X-Original-URI $request_uri",
-      "proxy_set_header X-Scheme $scheme",
-    ]),
-    `proxy_set_header Host ${AUTH_HOST}`,
-    "proxy_set_header X-Original-URL $scheme://$http_host$request_uri",
-    "proxy_set_header X-Original-Method $request_method",
-    'proxy_set_header X-Sent-From "nginx-ingress-controller"',
-    "proxy_set_header X-Real-IP $remote_addr",
-    "proxy_set_header X-Forwarded-For $remote_addr",
-    `proxy_set_header X-Auth-Request-Redirect ${redirect}`,
+function listOf(text: string): string[] {
+  return text.split(",").map((part) => part.trim()).filter((part) => part !== "");
+}
+
+/** By names without `global-`; null where nobody is asked. */
+function externalOf({ annotations, data = {} }: AuthIngress): Annotations | null {
+  if (annotations["auth-url"] !== undefined) return annotations;
+  if (data["global-auth-url"] === undefined) return null;
+  if (annotations["enable-global-auth"] === "false") return null;
+  return Object.fromEntries(
+    Object.entries(data).map(([key, value]) => [key.replace(/^global-/, ""), value]),
+  );
+}
+
+function wwwServer({ host, annotations }: AuthIngress, port: number): string {
+  if (annotations["from-to-www-redirect"] !== "true") return "";
+  return `  server {
+    listen 127.0.0.1:${port};
+    server_name ${host.startsWith("www.") ? host.slice(4) : `www.${host}`};
+    return 308 $scheme://${host}$cut_uri;
+  }
+`;
+}
+
+function bodyOf(
+  ingress: AuthIngress,
+  location: PlacedLocation,
+  authentication: readonly string[],
+): string {
+  const { annotations } = ingress;
+  const rewrite = needsRewrite(location)
+    ? [`rewrite "(?i)${location.path}" ${location.target} break`]
+    : [];
+  // Lua redirects to HTTPS after all directives that rewrite, of which those to URLs respond themselves.
+  const isUrl = /^https?:/.test(location.target);
+  const rewrites = isUrl ? [...rewrite, ...toHttps(ingress)] : [...toHttps(ingress), ...rewrite];
+  const directives = [
+    ...networks(annotations["denylist-source-range"]).map((network) => `deny ${network}`),
+    ...allowed(networks(annotations["allowlist-source-range"])),
+    ...authentication,
+    ...satisfied(annotations),
     "proxy_http_version 1.1",
-    `set $target ${annotations["auth-url"].replace(AUTH_HOST, `127.0.0.1:${backendPort}`)}`,
-    "proxy_pass $target",
+    "proxy_set_header Host $http_host",
+    ...returned(annotations),
+    ...rewrites,
+    "proxy_pass http://backend",
   ];
-}
-
-function locationBody(annotations: AuthIngress["annotations"]): string {
-  const isAlways = annotations["auth-always-set-cookie"] === "true";
-  const headers = (annotations["auth-response-headers"] ?? "").split(",")
-    .map((name) => name.trim()).filter((name) => name !== "");
-  const allow = annotations["allowlist-source-range"];
-  return ` ${
-    directives([
-      ...(allow === undefined ? [] : [`allow ${allow}`, "deny all"]),
-      "auth_request /_external-auth",
-      "auth_request_set $auth_cookie $upstream_http_set_cookie",
-      `add_header Set-Cookie $auth_cookie${isAlways ? " always" : ""}`,
-      ...headers.flatMap((name, i) => [
-        `auth_request_set $authHeader${i} $upstream_http_${
-          name.toLowerCase().replaceAll("-", "_")
-        }`,
-        `proxy_set_header ${name} $authHeader${i}`,
-      ]),
-      ...(annotations["auth-signin"] === undefined ? [] : ["error_page 401 = @signin"]),
-      "proxy_http_version 1.1",
-      "proxy_set_header Host $http_host",
-      "proxy_pass http://backend",
-    ])
-  } `;
-}
-
-function directives(lines: readonly string[]): string {
-  return lines.map((line) => `${line};`).join("\n      ");
+  return ` ${directives.join("; ")}; `;
 }

@@ -116,33 +116,35 @@ function locationBody(ingress: HostedIngress): string {
     ...returned(annotations),
     ...toHttps(ingress),
     ...authenticated(ingress),
+    ...satisfied(annotations),
     "proxy_pass http://backend",
   ];
   return ` ${directives.join("; ")}; `;
 }
 
-function authenticated({ annotations, users }: HostedIngress): string[] {
-  const { satisfy } = annotations;
+export function authenticated({ annotations, users }: HostedIngress): string[] {
+  if (annotations["auth-type"] !== "basic") return [];
   return [
-    ...(annotations["auth-type"] !== "basic" ? [] : [
-      `auth_basic ${JSON.stringify(annotations["auth-realm"] ?? "")}`,
-      `auth_basic_user_file ${users}`,
-      'proxy_set_header Authorization ""',
-    ]),
-    ...(satisfy === undefined ? [] : [`satisfy ${satisfy}`]),
+    `auth_basic ${JSON.stringify(annotations["auth-realm"] ?? "")}`,
+    `auth_basic_user_file ${users}`,
+    'proxy_set_header Authorization ""',
   ];
 }
 
-function networks(list: string | undefined): string[] {
+export function satisfied({ satisfy }: AnnotatedIngress["annotations"]): string[] {
+  return satisfy === undefined ? [] : [`satisfy ${satisfy}`];
+}
+
+export function networks(list: string | undefined): string[] {
   return list === undefined ? [] : list.split(",").map((network) => network.trim());
 }
 
-function allowed(list: readonly string[]): string[] {
+export function allowed(list: readonly string[]): string[] {
   return list.length === 0 ? [] : [...list.map((network) => `allow ${network}`), "deny all"];
 }
 
 /** As redirect.go reads them: a code out of range is that without the annotation. */
-function returned(annotations: AnnotatedIngress["annotations"]): string[] {
+export function returned(annotations: AnnotatedIngress["annotations"]): string[] {
   const temporal = annotations["temporal-redirect"];
   if (temporal !== undefined) {
     return [`return ${codeOf(annotations["temporal-redirect-code"], 307, 302)} ${temporal}`];
@@ -161,7 +163,7 @@ function codeOf(text: string | undefined, highest: number, otherwise: number): n
  * As rewrite() in rootfs/etc/nginx/lua/lua_ingress.lua does for plain HTTP, which nginx calls after
  * `return`. $host is Host in lower case and without its port, as is the name that is matched.
  */
-function toHttps({ annotations, isSecure }: HostedIngress): string[] {
+export function toHttps({ annotations, isSecure }: HostedIngress): string[] {
   const isOn = (name: string) => annotations[name] === "true";
   const redirects = isOn("force-ssl-redirect") ||
     (isSecure === true && (annotations["ssl-redirect"] ?? "true") === "true");

@@ -14,12 +14,17 @@ export interface RegexHost {
   readonly ingresses: Readonly<Record<string, AnnotatedIngress>>;
 }
 
-interface Location {
+/** What decides on where a location stands, and how its path is compared. */
+export interface PlacedLocation {
   readonly path: string;
   readonly type: string;
-  readonly name: string;
+  /** Of rewrite-target; "" for none. */
   readonly target: string;
   readonly usesRegex: boolean;
+}
+
+interface Location extends PlacedLocation {
+  readonly name: string;
   readonly prefix: string;
   readonly denied: string | null;
 }
@@ -56,23 +61,31 @@ function serverOf({ host, ingresses }: RegexHost, port: number): string {
   // What no path takes is the default backend's, whose location a Prefix / replaces where it stands.
   const root = all.find(({ path, type }) => path === "/" && type === "Prefix") ?? DEFAULT_LOCATION;
   const locations = [root, ...all.filter((location) => location !== root)];
+  return `  server {
+    listen 127.0.0.1:${port};
+    server_name ${host};
+    ${locationBlocks(locations, bodyOf).join("\n    ")}
+  }
+`;
+}
+
+/** Of one host, with one for what no path takes. */
+export function locationBlocks<T extends PlacedLocation>(
+  all: readonly T[],
+  bodyOf: (location: T) => string,
+): string[] {
+  const locations = [...all];
   // Go compares texts, and takes their length, in bytes.
   const bytes = (path: string) => new TextEncoder().encode(path);
   locations.sort((a, b) => Buffer.compare(bytes(b.path), bytes(a.path)));
   locations.sort((a, b) => bytes(b.path).length - bytes(a.path).length);
   const updated = withExact(locations);
   const isRegex = updated.some((location) => needsRewrite(location) || location.usesRegex);
-  const blocks = updated.map((location) => {
+  return updated.map((location) => {
     const { path, type } = location;
     const where = isRegex ? `~* "^${path}"` : type === "Exact" ? `= ${path}` : path;
     return `location ${where} {${bodyOf(location)}}`;
   });
-  return `  server {
-    listen 127.0.0.1:${port};
-    server_name ${host};
-    ${blocks.join("\n    ")}
-  }
-`;
 }
 
 function locationsOf(ingresses: RegexHost["ingresses"]): Location[] {
@@ -96,12 +109,12 @@ export function typeOf(written: string): string {
   return written === "ImplementationSpecific" ? "Prefix" : written;
 }
 
-function needsRewrite({ target, path }: Location): boolean {
+export function needsRewrite({ target, path }: PlacedLocation): boolean {
   return target !== "" && target !== path;
 }
 
 /** A Prefix takes whole segments. */
-function withExact(locations: readonly Location[]): Location[] {
+function withExact<T extends PlacedLocation>(locations: readonly T[]): T[] {
   const exact = new Set(locations.filter(({ type }) => type === "Exact").map(({ path }) => path));
   return locations.flatMap((location) => {
     const { path, type, usesRegex } = location;
