@@ -4,7 +4,10 @@
  *
  * - all: the first rejection ends the request.
  * - any: the first admission admits. If there is none, the client is asked for credentials if any check
- *   does so; else it gets the last 403. Another rejection, such as a 503, ends the request at once.
+ *   does so, with the challenges of all that do; else it gets the last 403. Another rejection, such as a
+ *   503, ends the request at once.
+ *
+ * Where one check has a page for signing in, the client gets it in place of any 401.
  *
  * A check that throws ends the request with an error; one that cannot be made does so also where
  * another one would admit the request.
@@ -13,7 +16,7 @@ import type { FilterSpec } from "../../../shared/snapshot/types.ts";
 import { ProxyError } from "../../errors.ts";
 import type { Body, Exchange, Reply, ResponseHead } from "../../http/message.ts";
 import { basicCheck } from "./basic.ts";
-import { ABSTAINED, type AccessCheck, type Rejection, type Verdict } from "./check.ts";
+import { ABSTAINED, type AccessCheck, type Verdict } from "./check.ts";
 import { externalCheck } from "./external.ts";
 import { networksCheck } from "./networks.ts";
 import type { AccessServices } from "./services.ts";
@@ -84,8 +87,7 @@ function admitAll(
     const verdict = checks[i].check(x);
     // The closure is made elsewhere: here, it would cost each turn of the loop a context.
     if (verdict instanceof Promise) return admitLate(verdict, checks, x, i + 1);
-    const rejection = rejectionOf(verdict);
-    if (rejection !== null) return rejection;
+    if (isRejection(verdict)) return rejectWith(verdict, checks, x);
   }
   return null;
 }
@@ -96,12 +98,13 @@ async function admitLate(
   x: Exchange,
   next: number,
 ): Promise<Reply | null> {
-  return rejectionOf(await verdict) ?? await admitAll(checks, x, next);
+  const late = await verdict;
+  return isRejection(late) ? rejectWith(late, checks, x) : await admitAll(checks, x, next);
 }
 
-/** What ends the request, if every check must admit it; null for what does not. */
-function rejectionOf(verdict: Verdict): Reply | null {
-  return verdict === null || verdict === ABSTAINED ? null : rejectWith(verdict);
+/** Whether it ends the request, if every check must admit it. */
+function isRejection(verdict: Verdict): verdict is ProxyError {
+  return verdict !== null && verdict !== ABSTAINED;
 }
 
 /** @param rejected by an earlier check. */
@@ -109,7 +112,7 @@ function admitAny(
   checks: readonly AccessCheck[],
   x: Exchange,
   from: number,
-  rejected: Rejection | null,
+  rejected: ProxyError | null,
 ): Reply | null | Promise<Reply | null> {
   for (let i = from; i < checks.length; i++) {
     const verdict = checks[i].check(x);
@@ -117,42 +120,47 @@ function admitAny(
       const before = rejected;
       return verdict.then((late) => {
         if (late === null) return null;
-        if (isFinal(late)) return rejectWith(late);
+        if (isFinal(late)) return rejectWith(late, checks, x);
         return admitAny(checks, x, i + 1, stronger(before, late));
       });
     }
     if (verdict === null) return null;
-    if (isFinal(verdict)) return rejectWith(verdict);
+    if (isFinal(verdict)) return rejectWith(verdict, checks, x);
     rejected = stronger(rejected, verdict);
   }
-  return rejected === null ? null : rejectWith(rejected);
+  return rejected === null ? null : rejectWith(rejected, checks, x);
 }
 
-function rejectWith(rejection: Rejection): Reply {
-  if (rejection instanceof ProxyError) throw rejection;
-  return rejection;
+function rejectWith(rejection: ProxyError, checks: readonly AccessCheck[], x: Exchange): Reply {
+  const signin = asksForCredentials(rejection)
+    ? checks.find((check) => check.signin !== undefined)?.signin
+    : undefined;
+  if (signin === undefined) throw rejection;
+  return signin(x, rejection.challenge);
 }
 
-function statusOf(rejection: Rejection): number {
-  return rejection instanceof ProxyError ? rejection.status : rejection.head.status;
+/** Whether it says more than that this check does not admit the request. */
+function isFinal(verdict: ProxyError | typeof ABSTAINED): verdict is ProxyError {
+  return verdict !== ABSTAINED && verdict.status !== 403 && !asksForCredentials(verdict);
 }
 
-/** Whether it says no more than that this check does not admit the request. */
-function isFinal(verdict: Rejection | typeof ABSTAINED): verdict is Rejection {
-  return verdict !== ABSTAINED && statusOf(verdict) !== 403 && !asksForCredentials(verdict);
-}
-
-function asksForCredentials(rejection: Rejection): boolean {
-  const status = statusOf(rejection);
-  return status === 401 || (status >= 300 && status < 400);
+function asksForCredentials({ status }: ProxyError): boolean {
+  return status === 401;
 }
 
 function stronger(
-  before: Rejection | null,
-  verdict: Rejection | typeof ABSTAINED,
-): Rejection | null {
+  before: ProxyError | null,
+  verdict: ProxyError | typeof ABSTAINED,
+): ProxyError | null {
   if (verdict === ABSTAINED) return before;
-  return before !== null && asksForCredentials(before) && !asksForCredentials(verdict)
-    ? before
-    : verdict;
+  if (before === null || !asksForCredentials(before)) return verdict;
+  return asksForCredentials(verdict) ? both(before, verdict) : before;
+}
+
+/** The client may choose how it answers. */
+function both(before: ProxyError, verdict: ProxyError): ProxyError {
+  if (before.challenge === null) return verdict;
+  if (verdict.challenge === null) return before;
+  const challenge = `${before.challenge}, ${verdict.challenge}`;
+  return new ProxyError(verdict.code, verdict.message, { challenge });
 }

@@ -16,8 +16,8 @@ const VERDICTS = {
   "401": new ProxyError("unauthorized"),
   "403": new ProxyError("forbidden"),
   "503": new ProxyError("logins_busy"),
-  "302": replyOf(302),
-  "reply 403": replyOf(403),
+  "401 a": new ProxyError("unauthorized", undefined, { challenge: "a" }),
+  "401 b": new ProxyError("unauthorized", undefined, { challenge: "b" }),
   throws: new Error("broken"),
 } as const;
 
@@ -40,10 +40,12 @@ const CASES: readonly [checks: readonly Name[], all: string, any: string][] = [
   [["403", "401"], "403", "401"],
   [["401", "403"], "401", "401"],
   [["403", "401", "403"], "403", "401"],
-  [["403", "302"], "403", "302"],
-  [["302", "403"], "302", "302"],
-  [["401", "302"], "401", "302"],
-  [["403", "reply 403"], "403", "403"],
+  [["401 a", "403"], "401 a", "401 a"],
+  [["403", "401 a"], "403", "401 a"],
+  [["401 a", "401"], "401 a", "401 a"],
+  [["401", "401 a"], "401", "401 a"],
+  [["401 a", "401 b"], "401 a", "401 a, b"],
+  [["401 a", "403", "401 b"], "401 a", "401 a, b"],
   [["403", "503", "ok"], "403", "503"],
   [["503", "ok"], "503", "503"],
   [["401", "throws", "ok"], "401", "broken"],
@@ -67,7 +69,8 @@ async function outcome(begin: () => Reply | null | Promise<Reply | null>): Promi
     const reply = await begin();
     return reply === null ? "admitted" : String(reply.head.status);
   } catch (error) {
-    return error instanceof ProxyError ? String(error.status) : (error as Error).message;
+    if (!(error instanceof ProxyError)) return (error as Error).message;
+    return error.challenge === null ? String(error.status) : `${error.status} ${error.challenge}`;
   }
 }
 
@@ -80,6 +83,33 @@ Deno.test("satisfy combines checks as in nginx's access phase, whichever of them
       assert.equal(await outcome(() => accessOf(checks, false).request(x)), all, `all: ${words}`);
       assert.equal(await outcome(() => accessOf(checks, true).request(x)), any, `any: ${words}`);
     }
+  }
+});
+
+Deno.test("where there is a page for signing in, it takes the place of each 401, whichever check it is of", async () => {
+  const x = {} as Exchange;
+  const challenges: (string | null)[] = [];
+  const page: AccessCheck = {
+    check: () => VERDICTS["401 b"],
+    signin: (_, challenge) => {
+      challenges.push(challenge);
+      return replyOf(302);
+    },
+  };
+  const cases: readonly [before: Name, all: string, any: string, challenges: string[]][] = [
+    ["401 a", "302", "302", ["a", "a, b"]],
+    ["ok", "302", "admitted", ["b"]],
+    ["403", "403", "302", ["b"]],
+    ["503", "503", "503", []],
+  ];
+  for (const [before, all, any, expected] of cases) {
+    challenges.length = 0;
+    for (const waits of [false, true]) {
+      const checks = [checkOf(VERDICTS[before], waits), page];
+      assert.equal(await outcome(() => accessOf(checks, false).request(x)), all, before);
+      assert.equal(await outcome(() => accessOf(checks, true).request(x)), any, before);
+    }
+    assert.deepEqual(challenges, [...expected, ...expected], before);
   }
 });
 

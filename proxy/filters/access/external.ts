@@ -32,7 +32,7 @@ import { type Answer, answerOf } from "./answer.ts";
 import type { AccessCheck, Verdict } from "./check.ts";
 import { cachedSubresponse } from "./external_cache.ts";
 import type { AccessServices, Subrequest } from "./services.ts";
-import { type External, rendered, requestedTarget, schemeOf, type Template } from "./template.ts";
+import { type External, rendered, requestedTarget, schemeOf } from "./template.ts";
 
 /** What the proxy says to whoever authenticates; nobody else may, to it or to upstreams. */
 const OWN_NAMES = ["x-original-*", "x-auth-request-redirect", "x-sent-from", "x-scheme"];
@@ -93,13 +93,16 @@ export function externalCheck(spec: External, services: AccessServices): AccessC
       }
       const verdict = (answer: Answer) => {
         answers.set(x, answer);
-        return verdictOf(answer, signin, x);
+        return verdictOf(answer);
       };
       if (!(found instanceof Promise)) return verdict(found);
       return found.then(verdict, (thrown) => {
         throw failed(thrown);
       });
     },
+    ...(signin === undefined
+      ? {}
+      : { signin: (x, challenge) => signinAt(rendered(signin, x), challenge, x) }),
     admitted: (x) => {
       const { request } = x;
       names.dropFrom(request.fields);
@@ -129,12 +132,10 @@ function failed(thrown: unknown): ProxyError {
     : new ProxyError("auth_failed", `${error.code}: ${error.message}`, { cause: error });
 }
 
-function verdictOf(answer: Answer, signin: Template | undefined, x: Exchange): Verdict {
-  const { status, challenge } = answer;
+function verdictOf({ status, challenge }: Answer): Verdict {
   if (status >= 200 && status < 300) return null;
   if (status === 403) return new ProxyError("forbidden", "by auth-url");
   if (status !== 401) throw new ProxyError("auth_failed", `auth-url responded with ${status}`);
-  if (signin !== undefined) return signinAt(rendered(signin, x), challenge, x);
   return new ProxyError(
     "unauthorized",
     "by auth-url",
