@@ -91,13 +91,22 @@ export async function authOutcome(
   using client = await Peer.connect(port);
   const answer = await client.ask(request);
   const all = [...heads];
+  const status = statusOf(answer);
+  const { "www-authenticate": challenges, ...fields } = fieldsOf(answer.head, OF_RESPONSE);
+  // With another error, to which a later check leads, nginx leaves the challenge of an earlier one.
+  const asksForCredentials = status === 401 || status === 302;
   return {
-    status: statusOf(answer),
-    fields: fieldsOf(answer.head, OF_RESPONSE),
+    status,
+    // Several challenges are one list (RFC 9110 §11.6.1).
+    fields: { ...fields, "www-authenticate": asksForCredentials ? joined(challenges) : [] },
     asked: all.filter(isSubrequest).map((head) => receivedOf(head, OF_SUBREQUEST)),
     received: all.filter((head) => !isSubrequest(head))
       .map((head) => receivedOf(head, OF_REQUEST)),
   };
+}
+
+function joined(values: readonly string[]): string[] {
+  return values.length === 0 ? [] : [values.join(", ")];
 }
 
 function receivedOf(head: string, names: readonly string[]): Received {
