@@ -52,7 +52,7 @@ Deno.test("requests with auth-url are authenticated as with ingress-nginx", asyn
     const pairs = new PairCounts();
     for (const ingress of ingresses) {
       for (let i = 0; i < REQUESTS; i++) {
-        const request = authRequest(random, ingress.host);
+        const request = authRequest(random, [ingress.host, `${ingress.host}:8080`]);
         const theirs = await authOutcome(nginx.port, request, heads);
         const ours = await authOutcome(proxy.port, request, heads);
         assert.deepEqual(ours, theirs, `${JSON.stringify(ingress)} ${JSON.stringify(request)}`);

@@ -47,10 +47,15 @@ export function randomExternal(random: Random): Record<string, string> {
   return annotations;
 }
 
-export function authRequest(random: Random, host: string, targets = TARGETS): string {
+/** @param hosts Of one of them. */
+export function authRequest(
+  random: Random,
+  hosts: readonly string[],
+  targets = TARGETS,
+): string {
   const method = random.pick(["GET", "GET", "DELETE", "POST"]);
   const lines = [
-    `Host: ${random.pick([host, host, `${host}:8080`])}`,
+    `Host: ${random.pick(hosts)}`,
     ...(random.oneIn(2) ? ["Cookie: s=1; t=2"] : []),
     ...(random.oneIn(2) ? ["Authorization: Bearer abc"] : []),
     ...(random.oneIn(2) ? ["X-User: spoofed"] : []),
