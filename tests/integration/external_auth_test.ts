@@ -712,6 +712,22 @@ Deno.test("a cached response is never another request's on the same connection",
   }
 });
 
+Deno.test("responses are kept that say for how long, or nothing of it", async () => {
+  for (
+    const answer of [
+      withStatus(200),
+      withStatus(200, "Cache-Control: max-age=60\r\nExpires: 0\r\n"),
+      withStatus(200, "Expires: Thu, 01 Jan 2099 00:00:00 GMT\r\n"),
+      withStatus(200, "X-Accel-Expires: 60\r\n"),
+      withStatus(200, "Vary: Accept-Encoding\r\n"),
+    ]
+  ) {
+    await using scene = new Scene({ cache: CACHE }, answer);
+    for (let i = 0; i < 3; i++) await scene.ask("/a/x", "Cookie: s=1\r\n");
+    assert.equal(scene.asked.length, 1, answer);
+  }
+});
+
 Deno.test("a cached response is used no longer than its time on the same connection", async () => {
   const cache = { ...CACHE, durations: [{ statuses: [200], time: 50 }] };
   await using scene = new Scene({ cache }, withStatus(200));
@@ -731,6 +747,10 @@ Deno.test("responses with cookies, errors, and those that say so are not kept", 
       withStatus(200, "Set-Cookie: s=2\r\n"),
       withStatus(200, "Cache-Control: private\r\n"),
       withStatus(200, "Cache-Control: max-age=0\r\n"),
+      withStatus(200, "Expires: Thu, 01 Jan 1970 00:00:00 GMT\r\n"),
+      withStatus(200, "Expires: 0\r\n"),
+      withStatus(200, "X-Accel-Expires: 0\r\n"),
+      withStatus(200, "Cache-Control: max-age=9\r\nX-Accel-Expires: 0\r\n"),
       withStatus(200, "Vary: Origin\r\n"),
       withStatus(201),
       withStatus(403),

@@ -7,7 +7,7 @@
  */
 import { createHash } from "node:crypto";
 import { isCredentialVariable } from "../../../shared/path/template_variables.ts";
-import { SET_COOKIE } from "../../http/fields.ts";
+import { type Fields, SET_COOKIE } from "../../http/fields.ts";
 import type { Client, Exchange } from "../../http/message.ts";
 import { type Answer, answerOf, valuesOf } from "./answer.ts";
 import type { Entry, Kept, ResponseCache } from "./response_cache.ts";
@@ -98,8 +98,25 @@ function timeOf(
   if (varies) return 0;
   const control = valuesOf(fields, "cache-control").join(",").toLowerCase();
   if (/\b(?:no-store|no-cache|private)\b/.test(control)) return 0;
+  return Math.max(0, Math.min(duration.time, accelTimeOf(fields), ageOf(control, fields)));
+}
+
+/** What nginx alone is told: seconds from now, or since 1970. In ms; Infinity for nothing. */
+function accelTimeOf(fields: Fields): number {
+  const [, at, seconds] = /^(@?)(\d{1,12})$/.exec(valuesOf(fields, "x-accel-expires")[0] ?? "") ??
+    [];
+  if (seconds === undefined) return Infinity;
+  return Number(seconds) * 1000 - (at === "@" ? Date.now() : 0);
+}
+
+/** RFC 9111 §5.3: a date counts without an age; one that is none has passed. As above. */
+function ageOf(control: string, fields: Fields): number {
   const age = /\b(?:s-maxage|max-age)\s*=\s*"?(\d{1,9})/.exec(control);
-  return age === null ? duration.time : Math.min(duration.time, Number(age[1]) * 1000);
+  if (age !== null) return Number(age[1]) * 1000;
+  const [expires] = valuesOf(fields, "expires");
+  if (expires === undefined) return Infinity;
+  const date = expires.endsWith(" GMT") ? Date.parse(expires) : NaN;
+  return Number.isNaN(date) ? 0 : date - Date.now();
 }
 
 function bytesOf({ headers, challenge }: Answer): number {
