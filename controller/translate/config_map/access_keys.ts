@@ -1,6 +1,6 @@
 /** Keys about who may send requests, and about which clients' addresses are believed. */
 import { ACCESS } from "../annotations/nginx/rows/access.ts";
-import { EXTERNAL_AUTHENTICATION } from "../annotations/nginx/rows/authentication.ts";
+import { EXTERNAL_AUTHENTICATION, OF_CLIENT } from "../annotations/nginx/rows/authentication.ts";
 import {
   always,
   differs,
@@ -69,7 +69,7 @@ export const AUTHENTICATION_KEYS = {
       verdict: differs(
         "a host that an Ingress serves is dialled at its address, unless an administrator assigns it to a " +
           "namespace or it is $host; the certificate of a host outside of the cluster is verified; a URL " +
-          "that is not valid, and one of a Service that does not exist, close the paths",
+          `that is not valid, and one of a Service that does not exist, close the paths; ${OF_CLIENT}`,
       ),
     },
   ),

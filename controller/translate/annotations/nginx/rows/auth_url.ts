@@ -124,6 +124,13 @@ export const REQUEST_TEXT: ValueType<Parts> = {
   read: readParts,
 };
 
+/** Of the URI that nginx looks at, which is another one in a subrequest. */
+const URI_VARIABLE = /^(?:uri|document_uri|args|query_string|is_args|arg_.*)$/;
+
+export function readsUri(parts: Parts): boolean {
+  return parts.some((part) => part.kind === "variable" && URI_VARIABLE.test(part.name));
+}
+
 /** In lower case, each once. */
 export const COPIED_HEADERS: ValueType<readonly string[]> = {
   ...HEADER_NAMES,

@@ -1,5 +1,12 @@
 /** Annotations about basic authentication, and about external authentication by a subrequest. */
-import { AUTH_URL, CACHE_TIMES, COPIED_HEADERS, REQUEST_TEXT, SIGNIN_URL } from "./auth_url.ts";
+import {
+  AUTH_URL,
+  CACHE_TIMES,
+  COPIED_HEADERS,
+  readsUri,
+  REQUEST_TEXT,
+  SIGNIN_URL,
+} from "./auth_url.ts";
 import { always, differs, type Group, HONOURED, NOT_YET, row } from "./row.ts";
 import { BOOL, int, LINE, objectName, oneOf, SECONDS, text, type ValueType } from "./value.ts";
 
@@ -7,6 +14,10 @@ const BASIC = { scope: "path", invalid: "close", protects: true, verdict: HONOUR
 const BESIDE_TYPE = { ...BASIC, beside: ["auth-type", "auth-secret"] } as const;
 const EXTERNAL = { scope: "path", invalid: "close", protects: true } as const;
 const BESIDE_URL = { ...EXTERNAL, beside: ["auth-url"] } as const;
+
+export const OF_CLIENT =
+  "$uri, $args and variables like them are those of the client's request, and " +
+  "not of the subrequest, which has no query there";
 
 /** One of some words, of which none turns it off: any other closes the paths in ingress-nginx. */
 function word<const T extends string>(words: readonly T[]): ValueType<T> {
@@ -59,7 +70,7 @@ export const EXTERNAL_AUTHENTICATION = {
         "--allow-external-name, and the certificate of such a host is verified; a host that an " +
         "Ingress serves is served inside of the proxy; a client's headers with names of " +
         "auth-response-headers are dropped in every spelling; the paths of variables are canonical; " +
-        "a response to a subrequest is dropped but for its headers",
+        "a response to a subrequest is dropped but for its headers; " + OF_CLIENT,
     ),
     risk: "High",
     value: AUTH_URL,
@@ -93,7 +104,8 @@ export const EXTERNAL_AUTHENTICATION = {
   }),
   "auth-request-redirect": row({
     ...BESIDE_URL,
-    verdict: HONOURED,
+    verdict: differs(OF_CLIENT),
+    isSame: (parts) => !readsUri(parts),
     risk: "Medium",
     value: REQUEST_TEXT,
     does: "sets X-Auth-Request-Redirect of the subrequest",
@@ -129,8 +141,9 @@ export const EXTERNAL_AUTHENTICATION = {
   "auth-cache-key": row({
     ...BESIDE_URL,
     verdict: differs(
-      "each worker of a proxy has a cache of its own; without a credential in the key there is none; requests " +
-        "without one, and responses that say so, are not cached",
+      "each worker of a proxy has a cache of its own, which the path of a Prefix and those below share; " +
+        "without a credential in the key there is none; requests without one, and responses with Vary or " +
+        `that say so, are not cached; ${OF_CLIENT}`,
     ),
     risk: "Medium",
     value: REQUEST_TEXT,
@@ -139,7 +152,8 @@ export const EXTERNAL_AUTHENTICATION = {
   "auth-cache-duration": row({
     ...BESIDE_URL,
     verdict: differs(
-      "errors of the server are never cached, and Cache-Control can only shorten a time",
+      "errors of the server are never cached, and Cache-Control, Expires and X-Accel-Expires can only " +
+        "shorten a time",
     ),
     risk: "Medium",
     value: CACHE_TIMES,
