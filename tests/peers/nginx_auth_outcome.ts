@@ -36,7 +36,7 @@ const EXTRAS: Readonly<Record<string, string>> = {
   challenge: 'WWW-Authenticate: Basic realm="of auth-url"\r\n',
   user: "X-User: alice\r\nX-Groups: a,b\r\nAuthorization: Bearer of-auth\r\n",
   private: "Cache-Control: private\r\n",
-  vary: "Vary: Accept-Encoding, Cookie\r\n",
+  vary: "Vary: Accept-Encoding\r\n",
   brief: "Cache-Control: max-age=0\r\n",
   expired: "Expires: Thu, 01 Jan 1970 00:00:00 GMT\r\n",
   unclear: "Expires: 0\r\n",
