@@ -130,7 +130,9 @@ export const AUTHENTICATION_KEYS = {
   "no-auth-locations": {
     ...guard(
       LOCATIONS,
-      HONOURED,
+      differs(
+        "a text that ends in a slash exempts only paths of Ingresses that are written with it",
+      ),
       "exempts paths of Ingresses that begin with one of these texts from basic and external " +
         "authentication; /.well-known/acme-challenge by default",
     ),
