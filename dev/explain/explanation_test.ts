@@ -174,7 +174,7 @@ spec: {ports: [{port: 4180}]}
   const { text } = explainText("http://app.example.com/", files);
   assert.match(
     text,
-    /\n {2}authenticates by GET http:\/\/auth\.default\.svc:4180\/auth\?x=\$arg_x \(default\/auth:4180\+http\+auth\)\n/,
+    /\n {2}authenticates by GET http:\/\/auth\.default\.svc\/auth\?x=\$arg_x \(default\/auth:4180\+http\+auth\)\n/,
   );
 });
 

@@ -11,7 +11,7 @@
 /** By names without a prefix. */
 export type Annotations = Readonly<Record<string, string>>;
 
-/** The host of every auth-url, which is the backend's. */
+/** Of the backend, in auth-url. */
 export const AUTH_HOST = "web.default.svc";
 
 /** As DefaultCacheDuration of authreq. */
@@ -40,6 +40,8 @@ export function subrequestLocation(
   external: Annotations,
   { host, id, backendPort }: { host: string; id: string; backendPort: number },
 ): string {
+  const url = external["auth-url"];
+  const [authority] = /(?<=^http:\/\/)[^/?]+/.exec(url)!;
   const method = external["auth-method"];
   const key = external["auth-cache-key"];
   const redirect = external["auth-request-redirect"] ?? "$request_uri";
@@ -62,7 +64,8 @@ export function subrequestLocation(
       "proxy_set_header X-Original-URI $request_uri",
       "proxy_set_header X-Scheme $pass_access_scheme",
     ]),
-    `proxy_set_header Host ${AUTH_HOST}`,
+    // url.Hostname() of Go is without the port.
+    `proxy_set_header Host ${authority.replace(/:\d+$/, "")}`,
     "proxy_set_header X-Original-URL $scheme://$http_host$request_uri",
     "proxy_set_header X-Original-Method $request_method",
     'proxy_set_header X-Sent-From "nginx-ingress-controller"',
@@ -70,7 +73,7 @@ export function subrequestLocation(
     "proxy_set_header X-Forwarded-For $remote_addr",
     `proxy_set_header X-Auth-Request-Redirect ${redirect}`,
     "proxy_http_version 1.1",
-    `set $target ${external["auth-url"].replace(AUTH_HOST, `127.0.0.1:${backendPort}`)}`,
+    `set $target ${url.replace(authority, `127.0.0.1:${backendPort}`)}`,
     "proxy_pass $target",
   ];
   return `location = /_external-auth-${id} { ${directives.join("; ")}; }`;

@@ -12,7 +12,15 @@ const RESPONSES = [
   ...["session/challenge/cookie", "401", "401/challenge", "401/challenge/cookie/user"],
   ...["403/cookie", "403", "302", "400", "404", "500/user"],
 ];
-const QUERIES = ["", "?a=b", "?u=$request_uri", "?h=$http_x_part", "?m=$request_method"];
+const QUERIES = [
+  ...["", "/$host", "?a=b", "?u=$request_uri", "?h=$http_x_part", "?m=$request_method&c=$cookie_s"],
+  ...[
+    "?h=$http_host&s=$scheme",
+    "?p=$pass_access_scheme&a=$remote_addr",
+    "?n=$http_none-$cookie_x",
+  ],
+];
+const AUTHORITIES = [AUTH_HOST, `${AUTH_HOST}:80`, `${AUTH_HOST}.cluster.local`];
 const SIGNINS = [
   "https://login.test",
   "https://login.test/?rd=$scheme://$http_host$request_uri",
@@ -31,7 +39,9 @@ export const TARGETS = PATHS.flatMap((path) =>
 /** By names of annotations without their prefix. */
 export function randomExternal(random: Random): Record<string, string> {
   const annotations: Record<string, string> = {
-    "auth-url": `http://${AUTH_HOST}${AUTH_PATH}${random.pick(RESPONSES)}${random.pick(QUERIES)}`,
+    "auth-url": `http://${random.pick(AUTHORITIES)}${AUTH_PATH}${random.pick(RESPONSES)}${
+      random.pick(QUERIES)
+    }`,
   };
   const sometimes = (name: string, rarity: number, values: readonly string[]) => {
     if (random.oneIn(rarity)) annotations[name] = random.pick(values);

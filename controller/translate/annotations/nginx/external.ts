@@ -101,7 +101,7 @@ export function readExternal(
   if (found === null) return null;
   const { url, values, isGlobal, ownHostsFirst } = found;
   const template = (parts: Parts) => templateOf(parts, namespace);
-  const authority = template(url.authority);
+  const authority = template(withoutPort(url.authority));
   const authenticator = authenticatorOf(found);
   const method = values.valueOf(ROWS, "auth-method");
   const signin = values.valueOf(ROWS, "auth-signin");
@@ -126,6 +126,14 @@ export function readExternal(
       : {}),
     ...(cache === null ? {} : { cache }),
   };
+}
+
+/** As ingress-nginx writes it to Host of the subrequest. */
+function withoutPort(authority: Parts): Parts {
+  const last = authority.at(-1)!;
+  const text = last.kind === "literal" ? last.text.replace(/:\d+$/, "") : null;
+  if (text === null) return authority;
+  return [...authority.slice(0, -1), ...(text === "" ? [] : [{ kind: "literal", text } as const])];
 }
 
 /** Null where nobody is asked, and for hosts of our own alone. */

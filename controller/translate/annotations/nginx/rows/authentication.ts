@@ -69,7 +69,7 @@ export const EXTERNAL_AUTHENTICATION = {
       "a host of other namespaces is refused unless they share it, a name outside of the cluster needs " +
         "--allow-external-name, and the certificate of such a host is verified; a host that an " +
         "Ingress serves is served inside of the proxy; a client's headers with names of " +
-        "auth-response-headers are dropped in every spelling; the paths of variables are canonical; " +
+        "auth-response-headers are dropped in every spelling; its path is canonical, and / where it has none; " +
         "a response to a subrequest is dropped but for its headers; " + OF_CLIENT,
     ),
     risk: "High",
