@@ -146,6 +146,8 @@ export class RetryState {
     // What an endpoint has not begun with, or closed as idle, is no failure of the request.
     if (call.retry !== null) return conditions.onError || isBlameless(call);
     if (code === "upstream_timeout") return conditions.onTimeout;
+    // Within its head: with a whole one, there would be a response that has begun.
+    if (code === "upstream_closed") return conditions.onError;
     return code === "upstream_malformed" && conditions.onMalformed;
   }
 

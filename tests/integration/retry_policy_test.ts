@@ -18,9 +18,10 @@ const LIMITS = { ejectionFailures: 0, ejectionAnswers: 0 };
 const WITH_SILENCE = { responseHeadTimeout: 2_000 };
 
 /** What one endpoint does with each request; the other one echoes its body. */
-type Failure = "closes" | "is silent" | "is malformed" | number;
+type Failure = "closes" | "closes within the head" | "is silent" | "is malformed" | number;
 
 const TEXTS: Readonly<Record<string, string>> = {
+  "closes within the head": "HTTP/1.1 200 OK\r\nContent-Le",
   "is malformed": "nonsense\r\n\r\n",
   "403": reply("down").replace("200", "403"),
   "500": reply("down").replace("200", "500"),
@@ -32,6 +33,7 @@ function failingBackend(failure: Failure): Backend {
     while (await peer.request() !== null) {
       if (failure === "closes") return;
       if (failure !== "is silent") await peer.send(TEXTS[failure]);
+      if (failure === "closes within the head") return;
     }
   });
 }
@@ -82,6 +84,9 @@ const CASES: readonly [on: Conditions, failure: Failure, request: string, fails:
     [["timeout", "503"], "closes", GET, 502],
     [["error"], "closes", POST, 502],
     [["error", "non-idempotent"], "closes", POST, null],
+    [["error"], "closes within the head", GET, null],
+    [["timeout"], "closes within the head", GET, 502],
+    [["error"], "closes within the head", POST, 502],
     [["timeout"], "is silent", GET, null],
     [["error"], "is silent", GET, 504],
     [["timeout"], "is silent", POST, 504],

@@ -1,6 +1,6 @@
 /**
  * Ingresses with annotations of ingress-nginx, for tests. In: annotations and paths by name. Out: the
- * snapshot that the controller makes of them, with one Service of each namespace behind all paths.
+ * snapshot that the controller makes of them, with Services in each namespace.
  */
 import { BY_NAME, needsProfile } from "../../controller/translate/annotations/nginx/table.ts";
 import { translate, type TranslateOptions } from "../../controller/translate/translator.ts";
@@ -17,6 +17,8 @@ export interface AnnotatedIngress {
   /** Missing: any host. */
   readonly host?: string;
   readonly paths: readonly (readonly [path: string, pathType: string])[];
+  /** The Service behind its paths. Missing: `web`. */
+  readonly service?: string;
   /**
    * Whether it is of a class without the profile nginx, whatever the others have. There, supported annotations
    * that protect are accepted
@@ -53,7 +55,7 @@ const CREATED = Date.UTC(2026, 0, 1);
  * @param ingresses The oldest first.
  * @param ports Of the endpoints, on the loopback address.
  * @param profile Of all, unless `isOutside` says otherwise.
- * @param others Services beside `web` in each namespace, each with the port of its endpoint.
+ * @param others Services beside `web` in each namespace, each with the ports of its endpoints.
  * @param data Of ingress-nginx's ConfigMap; null for none.
  * @param acceptUnsupported As the controller's flag.
  */
@@ -62,7 +64,7 @@ export function annotatedSnapshot(
   ports: readonly number[],
   profile: "pingress" | "nginx" = "pingress",
   secrets: readonly KubeSecret[] = [],
-  others: Readonly<Record<string, number>> = {},
+  others: Readonly<Record<string, number | readonly number[]>> = {},
   data: Readonly<Record<string, string>> | null = null,
   acceptUnsupported = PROTECTING,
 ): Snapshot {
@@ -81,7 +83,9 @@ export function annotatedSnapshot(
   const slices = namespaces.flatMap((namespace) =>
     [
       ...ports.map((port) => ["web", port] as const),
-      ...Object.entries(others),
+      ...Object.entries(others).flatMap(([name, ports]) =>
+        [ports].flat().map((port) => [name, port] as const)
+      ),
     ].map(([name, port]) => ({ namespace, name, port }))
   ).map(({ namespace, name, port }) => ({
     metadata: {
@@ -93,9 +97,11 @@ export function annotatedSnapshot(
     ports: [{ port }],
     endpoints: [{ addresses: ["127.0.0.1"] }],
   }));
-  const backend = { service: { name: "web", port: { number: 80 } } };
   const objects = Object.entries(ingresses).map((
-    [name, { annotations, host, paths, isOutside, namespace = "default", sharesWith }],
+    [
+      name,
+      { annotations, host, paths, isOutside, namespace = "default", sharesWith, service = "web" },
+    ],
     i,
   ) => ({
     metadata: {
@@ -114,7 +120,15 @@ export function annotatedSnapshot(
       ingressClassName: isOutside ? "outside" : "pingress",
       rules: [{
         ...(host === undefined ? {} : { host }),
-        http: { paths: paths.map(([path, pathType]) => ({ path, pathType, backend })) },
+        http: {
+          paths: paths.map(([path, pathType]) => {
+            return {
+              path,
+              pathType,
+              backend: { service: { name: service, port: { number: 80 } } },
+            };
+          }),
+        },
       }],
     },
   }));
