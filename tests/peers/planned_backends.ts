@@ -3,7 +3,8 @@
  * attempt's, the second's and the third's, whichever endpoints get them. In: how many endpoints. Out: the
  * attempts of each request, which X-Id tells apart.
  */
-import { Backend, Peer, statusOf } from "../support/backend.ts";
+import { Backend, Peer } from "../support/backend.ts";
+import type { WireMessage } from "../support/wire_message.ts";
 
 /** What an endpoint does; three digits are a status. What follows the plan is 200. */
 export const STEPS = [
@@ -12,6 +13,7 @@ export const STEPS = [
   "is malformed",
   "is silent",
   "is silent in the body",
+  "is silent in a tunnel",
 ] as const;
 
 export interface Attempt {
@@ -36,6 +38,7 @@ export interface PlannedRequest {
   readonly plan: readonly string[];
   readonly body: string;
   readonly isChunked?: boolean;
+  readonly isUpgrade?: boolean;
 }
 
 export class PlannedBackends {
@@ -62,10 +65,12 @@ export class PlannedBackends {
   async ask(port: number, id: string, request: PlannedRequest): Promise<PlannedOutcome> {
     using client = await Peer.connect(port);
     const kind = request.method === "HEAD" ? "response to HEAD" : "response";
-    const answer = await client.ask(textOf(id, request), kind);
+    const answer = request.isUpgrade
+      ? await tunnelled(client, textOf(id, request))
+      : await client.ask(textOf(id, request), kind);
     const attempts = this.attemptsOf(id);
     return {
-      status: statusOf(answer),
+      status: Number(/^HTTP\/1\.1 (\d{3}) /.exec(answer.head)?.[1] ?? 0),
       location: /\r\nLocation: ([^\r]*)/i.exec(answer.head)?.[1] ?? null,
       // That of an endpoint; errors of the proxies themselves have texts of their own.
       body: answer.body.startsWith("endpoint") ? answer.body : "",
@@ -96,8 +101,23 @@ export class PlannedBackends {
     else if (step === "is silent in the body") {
       await peer.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nendpoint");
       await peer.ended();
+    } else if (step === "is silent in a tunnel") {
+      await peer.send(
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: test\r\nConnection: upgrade\r\n\r\n",
+      );
+      await peer.ended();
     } else await peer.send(responseOf(step, asked.head.startsWith("HEAD")));
   }
+}
+
+/** The response, once the tunnel behind it has ended. */
+async function tunnelled(client: Peer, text: string): Promise<Pick<WireMessage, "head" | "body">> {
+  await client.send(text);
+  let head = "";
+  for (let part = await client.read(); part !== null; part = await client.read()) {
+    head += String.fromCharCode(...part);
+  }
+  return { head, body: "" };
 }
 
 function responseOf(status: string, isHead: boolean): string {
@@ -110,7 +130,8 @@ function responseOf(status: string, isHead: boolean): string {
   }`;
 }
 
-function textOf(id: string, { method, target, host, plan, body, isChunked }: PlannedRequest) {
+function textOf(id: string, request: PlannedRequest): string {
+  const { method, target, host, plan, body, isChunked, isUpgrade } = request;
   const length = body === "" && ["GET", "HEAD", "OPTIONS", "DELETE"].includes(method)
     ? ""
     : `Content-Length: ${body.length}\r\n`;
@@ -121,5 +142,6 @@ function textOf(id: string, { method, target, host, plan, body, isChunked }: Pla
     ]
     : [length, body];
   return `${method} ${target} HTTP/1.1\r\nHost: ${host}\r\nX-Id: ${id}\r\n` +
-    `X-Plan: ${plan.join(",")}\r\n${framing}Connection: close\r\n\r\n${framed}`;
+    `X-Plan: ${plan.join(",")}\r\n${framing}` +
+    `${isUpgrade ? "Connection: upgrade\r\nUpgrade: test" : "Connection: close"}\r\n\r\n${framed}`;
 }
