@@ -62,7 +62,7 @@ export const PATHS = {
     risk: "Low",
     value: oneOf(["keep-alive", "close"]),
     verdict: differs(
-      'with "close", the connection is closed after the response, without the header; upgrades and HTTP/2 are not affected',
+      'the header itself is not sent; with "close", the connection is closed after the response; upgrades and HTTP/2 are not affected',
     ),
     does: "sets Connection of the request for the backend",
   }),
