@@ -1,8 +1,6 @@
 /** Backends that speak TLS: whom the proxy believes, and what a client gets where it does not. */
 import assert from "node:assert/strict";
 import type { AddressInfo } from "node:net";
-import "reflect-metadata";
-import * as x509 from "@peculiar/x509";
 import tls from "node:tls";
 import { CertificateAuthority } from "../../dev/certificate_authority.ts";
 import { CertificateLoader } from "../../proxy/certificates/loader.ts";
@@ -11,9 +9,9 @@ import { DEFAULT_LIMITS } from "../../proxy/http/limits.ts";
 import { ProxyServer } from "../../proxy/server.ts";
 import { CidrList } from "../../shared/net/cidr.ts";
 import { type LogFields, silentLogger } from "../../shared/log.ts";
-import { Redacted } from "../../shared/redacted.ts";
 import type { Snapshot, Upstream, UpstreamTls } from "../../shared/snapshot/types.ts";
 import { Peer, statusOf, until } from "../support/backend.ts";
+import { chainOf } from "../support/certificate_chain.ts";
 import { startFleet } from "../support/fleet.ts";
 import { TlsBackend } from "../support/tls_backend.ts";
 import { authority, certificateFor } from "../support/tls_proxy.ts";
@@ -244,7 +242,7 @@ Deno.test("a chain with more intermediate certificates than the settings allow i
     ] as const
   ) {
     for (const withRoot of [false, true]) {
-      const { root, server } = await chainOf(intermediates, withRoot);
+      const { root, server } = await chainOf("web.default.svc", intermediates, withRoot);
       await using backend = await TlsBackend.start(server);
       const settings: UpstreamTls = {
         serverName: "web.default.svc",
@@ -256,56 +254,6 @@ Deno.test("a chain with more intermediate certificates than the settings allow i
     }
   }
 });
-
-/** A certificate below so many intermediate authorities. */
-async function chainOf(
-  intermediates: number,
-  withRoot: boolean,
-): Promise<{ readonly root: string; readonly server: ServerCertificate }> {
-  const signingAlgorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
-  const validity = {
-    notBefore: new Date(Date.now() - 1_000_000),
-    notAfter: new Date(Date.now() + 1_000_000_000),
-  };
-  const authority = [
-    new x509.BasicConstraintsExtension(true, undefined, true),
-    new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign, true),
-  ];
-  const newKeys = () => crypto.subtle.generateKey(signingAlgorithm, true, ["sign", "verify"]);
-  let keys = await newKeys();
-  let issuer = await x509.X509CertificateGenerator.createSelfSigned({
-    name: [{ CN: ["Root"] }],
-    keys,
-    signingAlgorithm,
-    ...validity,
-    extensions: authority,
-  });
-  const root = issuer.toString("pem");
-  const chain = withRoot ? [root] : [];
-  for (let i = 0; i <= intermediates; i++) {
-    const isLeaf = i === intermediates;
-    const own = await newKeys();
-    issuer = await x509.X509CertificateGenerator.create({
-      subject: [{ CN: [isLeaf ? "web" : `Intermediate ${i}`] }],
-      issuer: issuer.subject,
-      publicKey: own.publicKey,
-      signingKey: keys.privateKey,
-      signingAlgorithm,
-      ...validity,
-      extensions: isLeaf
-        ? [new x509.SubjectAlternativeNameExtension([{ type: "dns", value: "web.default.svc" }])]
-        : authority,
-    });
-    keys = own;
-    chain.unshift(issuer.toString("pem"));
-  }
-  const key = await crypto.subtle.exportKey("pkcs8", keys.privateKey);
-  const pem = x509.PemConverter.encode(key, "PRIVATE KEY");
-  return {
-    root,
-    server: { id: "chain", hosts: [], chain: chain.join("\n"), key: new Redacted(pem) },
-  };
-}
 
 Deno.test("connections are shared only with the same TLS settings", async () => {
   await using backend = await TlsBackend.start(WEB);

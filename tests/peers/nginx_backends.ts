@@ -71,7 +71,7 @@ function serverOf(ingress: BackendIngress, index: number, port: number): string 
 }
 
 function locationBody({ annotations, files }: BackendIngress, upstream: string): string[] {
-  const { "backend-protocol": protocol = "HTTP" } = annotations;
+  const protocol = (annotations["backend-protocol"] ?? "HTTP").toUpperCase();
   const isGrpc = protocol.startsWith("GRPC");
   const set = isGrpc ? "grpc_set_header" : "proxy_set_header";
   const connection = annotations["connection-proxy-header"] ?? "$connection_upgrade";

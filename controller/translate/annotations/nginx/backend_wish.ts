@@ -75,7 +75,8 @@ function readTls(annotations: NginxAnnotations, namespace: string): TlsWish | nu
     serverName: serverName?.toLowerCase() ?? null,
     sni: sni ?? false,
     verify: verify ?? false,
-    verifyDepth: verifyDepth ?? (verify === true ? DEFAULT_VERIFY_DEPTH : null),
+    // 0 is the default, as there.
+    verifyDepth: verifyDepth || (verify === true ? DEFAULT_VERIFY_DEPTH : null),
     version: versions === null ? null : onlyVersion(versions),
     verifyField: fieldOfAnnotation(verify !== null ? "proxy-ssl-verify" : "backend-protocol"),
     field: fieldOfAnnotation(String(first[0])),

@@ -112,7 +112,10 @@ export const BACKEND_TLS = {
     protectsBeside: SECRET,
     risk: "High",
     value: text(HOST_NAME, "DNS name or IPv4 address, without variables"),
-    verdict: differs(`${BESIDE_SECRET}; variables are not supported`),
+    verdict: differs(
+      `${BESIDE_SECRET}; variables are not supported; an address may also be among those of the ` +
+        "certificate; without the annotation, the name is SERVICE.NAMESPACE.svc, in ingress-nginx upstream_balancer",
+    ),
     does: "sets the name that the backend's certificate is verified against",
   }),
   "proxy-ssl-server-name": row({
@@ -140,14 +143,17 @@ export const BACKEND_TLS = {
     risk: "Low",
     value: int(0),
     verdict: differs("all intermediate certificates that the backend sends are counted"),
-    does: "limits the intermediate certificates of the backend's chain; 1 by default",
+    does: "limits the intermediate certificates of the backend's chain; 1 by default, and for 0",
   }),
   "proxy-ssl-protocols": row({
     ...SECURE,
     protectsBeside: SECRET,
     risk: "Low",
     value: TLS_VERSIONS,
-    verdict: differs(`versions before TLSv1.2 are never used; ${BESIDE_SECRET}`),
+    verdict: differs(
+      `versions before TLSv1.2 are never used; ${BESIDE_SECRET}; without the annotation, TLSv1.3 is used, too, ` +
+        "in ingress-nginx TLSv1.2 alone",
+    ),
     does: "lists the versions of TLS to the backend",
   }),
   "proxy-ssl-ciphers": row({
