@@ -150,6 +150,8 @@ function profileOfNginx(): string[] {
     "",
     "- Responses to requests that no path matches (404), that are refused (400), and of paths that are closed",
     "  (503), have neither header of the profile.",
+    "- Where a Service has no endpoints, access lists and logins count first: clients that they reject get 403",
+    "  or 401, and not 503.",
     "- Idle connections of clients are kept as long as `--client-idle-timeout` of the proxies says (1 min),",
     "  as no host is known before a request; `--proxy-arg=--client-idle-timeout=75s` sets that of",
     "  ingress-nginx.",

@@ -13,6 +13,8 @@ export interface HostedIngress extends AnnotatedIngress {
   readonly isSecure?: boolean;
   /** The file that ingress-nginx writes the Secret of auth-secret to. */
   readonly users?: string;
+  /** Port of its own endpoint, in place of the backend that all share; null where there is none. */
+  readonly endpoint?: number | null;
 }
 
 /** Of HTTPS, as clients know it. */
@@ -117,9 +119,16 @@ function locationBody(ingress: HostedIngress): string {
     ...toHttps(ingress),
     ...authenticated(ingress),
     ...satisfied(annotations),
-    "proxy_pass http://backend",
+    ...passed(ingress),
   ];
   return ` ${directives.join("; ")}; `;
+}
+
+function passed({ endpoint }: HostedIngress): string[] {
+  if (endpoint === undefined) return ["proxy_pass http://backend"];
+  // As rewrite() in rootfs/etc/nginx/lua/balancer.lua does, which nginx calls after `return`.
+  if (endpoint === null) return ["return 503"];
+  return [`proxy_pass http://127.0.0.1:${endpoint}`];
 }
 
 export function authenticated({ annotations, users }: HostedIngress): string[] {
