@@ -25,12 +25,12 @@ export interface SecretFiles {
 /**
  * Of `http`, for a port to listen on.
  *
- * @param settings Of all servers.
+ * @param protocol `http2` for clients that speak HTTP/2 without being asked.
  */
 export function backendServers(
   ingresses: readonly BackendIngress[],
   port: number,
-  settings = "",
+  protocol: "" | "http2" = "",
 ): string {
   return `  error_log /dev/null crit;
   server_names_hash_bucket_size 128;
@@ -39,8 +39,7 @@ export function backendServers(
     default upgrade;
     '' '';
   }
-  ${settings}
-${ingresses.map((ingress, i) => serverOf(ingress, i, port)).join("")}`;
+${ingresses.map((ingress, i) => serverOf(ingress, i, `127.0.0.1:${port} ${protocol}`)).join("")}`;
 }
 
 /** As the balancer, which has no failures in mind from one request to the next. */
@@ -50,7 +49,7 @@ function upstreamOf(ports: readonly number[], name: string): string {
 `;
 }
 
-function serverOf(ingress: BackendIngress, index: number, port: number): string {
+function serverOf(ingress: BackendIngress, index: number, address: string): string {
   const { host, paths, endpoints } = ingress;
   const upstream = `upstream${index}`;
   const body = endpoints.length === 0
@@ -63,7 +62,7 @@ function serverOf(ingress: BackendIngress, index: number, port: number): string 
   );
   if (!paths.some(([path]) => path === "/")) locations.push("location / { return 404; }");
   return `${upstreamOf(endpoints, upstream)}  server {
-    listen 127.0.0.1:${port};
+    listen ${address};
     server_name ${host};
     ${locations.join("\n    ")}
   }

@@ -8,6 +8,7 @@
  *
  * It acknowledges SETTINGS and PING and opens windows again, unless told to be `rude`.
  */
+import type { ServerCertificate } from "../../proxy/certificates/store.ts";
 import { HeadDecoder } from "./h2_hpack.ts";
 import {
   CODE,
@@ -406,14 +407,25 @@ export function codeName(code: number | null | undefined): string {
 /** Plays one connection of a backend, the `index`th (from 0); it is closed when this settles. */
 export type H2Play = (peer: H2Peer, index: number) => Promise<void>;
 
-/** A backend of h2c on a port of its own, that does as it is told. */
+/** A backend of HTTP/2 on a port of its own, that does as it is told. */
 export class H2Backend extends PlayedBackend<H2Peer> {
-  constructor(play: H2Play, options: H2PeerOptions = {}) {
-    super(Deno.listen({ hostname: "127.0.0.1", port: 0 }), (connection) => {
-      connection.setNoDelay(true);
+  /** @param certificate for TLS; without it, it speaks h2c. */
+  constructor(play: H2Play, options: H2PeerOptions = {}, certificate?: ServerCertificate) {
+    super(listenerWith(certificate), (connection) => {
+      // Those of TLS have no such switch.
+      if (certificate === undefined) connection.setNoDelay(true);
       return H2Peer.accept(connection, options);
     }, play);
   }
+}
+
+/** Its connections are as those of TCP, as far as a peer uses them. */
+function listenerWith(certificate?: ServerCertificate): Deno.TcpListener {
+  const where = { hostname: "127.0.0.1", port: 0 };
+  if (certificate === undefined) return Deno.listen(where);
+  const { chain: cert, key } = certificate;
+  const listener = Deno.listenTls({ ...where, cert, key: key.reveal(), alpnProtocols: ["h2"] });
+  return listener as unknown as Deno.TcpListener;
 }
 
 /** Answers every request with "ok", as soon as its head has come. */

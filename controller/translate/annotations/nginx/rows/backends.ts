@@ -39,7 +39,7 @@ export const BACKENDS = {
     },
     verdict: differs(
       "AUTO_HTTP and FCGI close the paths, as do HTTP and GRPC for a Service whose appProtocol says TLS; " +
-        "with HTTPS, the backend may choose HTTP/2",
+        "with HTTPS, the backend may choose HTTP/2; gRPC requests get errors as a status of gRPC",
     ),
     isSame: (protocol) => protocol !== "HTTPS",
     // `readProtocolWish` refuses what is not supported of these, with or without the profile.
