@@ -20,14 +20,21 @@ export interface HostedIngress extends AnnotatedIngress {
 /** Of HTTPS, as clients know it. */
 export const HTTPS_PORT = 443;
 
-/** Of `http`, for a port to listen on and that of the backend. @param data Of the ConfigMap. */
+/**
+ * Of `http`, for a port to listen on and that of the backend.
+ *
+ * @param data Of the ConfigMap.
+ * @param log The access log; empty for none.
+ */
 export function ingressServers(
   ingresses: readonly HostedIngress[],
   port: number,
   backendPort: number,
   data: Readonly<Record<string, string>> = {},
+  log = "",
 ): string {
-  const servers = ingresses.map((ingress) => serverOf(ingress, port, blockedRequests(data)));
+  const all = [...(log === "" ? [] : [`access_log ${log} combined;`]), blockedRequests(data)];
+  const servers = ingresses.map((ingress) => serverOf(ingress, port, all.join(" ")));
   return `  error_log /dev/null crit;
   server_names_hash_bucket_size 128;
   port_in_redirect off;
@@ -70,7 +77,7 @@ function blockedRequests(data: Readonly<Record<string, string>>): string {
     .map(([, name]) => `if (${name}) { return 403; }`).join(" ");
 }
 
-function serverOf(ingress: HostedIngress, port: number, blocked: string): string {
+function serverOf(ingress: HostedIngress, port: number, all: string): string {
   const { host, annotations, paths } = ingress;
   const aliases = (annotations["server-alias"] ?? "").split(",").map((name) => name.trim());
   const locations = paths.flatMap(([path, type]) => {
@@ -92,7 +99,7 @@ function serverOf(ingress: HostedIngress, port: number, blocked: string): string
     ? `  server {
     listen 127.0.0.1:${port};
     server_name ${www};
-    ${blocked}
+    ${all}
     return 308 $scheme://${host}$cut_uri;
   }
 `
@@ -101,7 +108,7 @@ function serverOf(ingress: HostedIngress, port: number, blocked: string): string
     listen 127.0.0.1:${port};
     server_name ${host} ${aliases.join(" ")};
     set $namespace default;
-    ${blocked}
+    ${all}
     ${appRoot === undefined ? "" : `if ($uri = /) { return 302 $scheme://$http_host${appRoot}; }`}
     ${locations.join("\n    ")}
   }
@@ -111,6 +118,7 @@ function serverOf(ingress: HostedIngress, port: number, blocked: string): string
 function locationBody(ingress: HostedIngress): string {
   const { annotations } = ingress;
   const directives = [
+    ...(annotations["enable-access-log"] === "false" ? ["access_log off"] : []),
     ...networks(annotations["denylist-source-range"]).map((network) => `deny ${network}`),
     ...allowed(networks(annotations["allowlist-source-range"])),
     "proxy_http_version 1.1",
