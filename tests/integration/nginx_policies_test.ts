@@ -207,6 +207,18 @@ Deno.test("proxy-ssl-verify lets no request through to a backend that is not tru
   assert.deepEqual(proxy.codes, ["upstream_untrusted"]);
 });
 
+Deno.test("proxy-ssl-verify-depth allows one intermediate certificate by default, and for 0", () => {
+  for (const [value, expected] of [[undefined, 1], ["0", 1], ["2", 2]] as const) {
+    const values = {
+      "backend-protocol": "HTTPS",
+      "proxy-ssl-verify": "on",
+      ...(value === undefined ? {} : { "proxy-ssl-verify-depth": value }),
+    };
+    const [upstream] = snapshotOf({ a: values }, [1]).upstreams;
+    assert.equal(upstream.tls?.verifyDepth, expected, value);
+  }
+});
+
 Deno.test("default-backend gets the requests for a Service without endpoints", async () => {
   await using backend = new Backend();
   await using errors = new Backend(async (peer) => {

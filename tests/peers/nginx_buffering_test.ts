@@ -18,7 +18,7 @@ import { type BackendIngress, backendServers } from "./nginx_backends.ts";
 const SEED = Number(Deno.env.get("PEERS_SEED") ?? 20_261_128);
 /** Of each annotation, at least. */
 const PAIRS = 100;
-const INGRESSES = 100;
+const INGRESSES = 80;
 const REQUESTS = 3;
 
 const SIZES = [0, 1, 100, 4_000, 8_192, 16_384, 20_000, 65_536, 70_000, 200_000];

@@ -25,7 +25,7 @@ import { type BackendIngress, backendServers, type SecretFiles } from "./nginx_b
 const SEED = Number(Deno.env.get("PEERS_SEED") ?? 20_261_128);
 /** Of each annotation, at least. */
 const PAIRS = 100;
-const INGRESSES = 240;
+const INGRESSES = 200;
 
 const NAMES = [
   "web.test",
