@@ -208,13 +208,10 @@ Deno.test("proxy-ssl-verify lets no request through to a backend that is not tru
 });
 
 Deno.test("proxy-ssl-verify-depth allows one intermediate certificate by default, and for 0", () => {
-  for (const [value, expected] of [[undefined, 1], ["0", 1], ["2", 2]] as const) {
-    const values = {
-      "backend-protocol": "HTTPS",
-      "proxy-ssl-verify": "on",
-      ...(value === undefined ? {} : { "proxy-ssl-verify-depth": value }),
-    };
-    const [upstream] = snapshotOf({ a: values }, [1]).upstreams;
+  for (const [value, expected] of [["", 1], ["0", 1], ["2", 2]] as const) {
+    const values = { "backend-protocol": "HTTPS", "proxy-ssl-verify": "on" };
+    const depth: Annotations = value === "" ? {} : { "proxy-ssl-verify-depth": value };
+    const [upstream] = snapshotOf({ a: { ...values, ...depth } }, [1]).upstreams;
     assert.equal(upstream.tls?.verifyDepth, expected, value);
   }
 });

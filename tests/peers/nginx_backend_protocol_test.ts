@@ -7,18 +7,16 @@
  * choose HTTP/2, and responses without a status line, which nginx passes on.
  */
 import assert from "node:assert/strict";
-import https from "node:https";
-import type { AddressInfo } from "node:net";
-import type { ServerCertificate } from "../../proxy/certificates/store.ts";
 import { Random } from "../fuzz/random.ts";
 import { annotatedSnapshot } from "../support/annotated_ingresses.ts";
-import { Backend, Peer, reply, statusOf } from "../support/backend.ts";
+import { Peer, statusOf } from "../support/backend.ts";
 import { data, headers, request } from "../support/h2_frames.ts";
-import { H2Backend, H2Peer } from "../support/h2_peer.ts";
+import { H2Peer } from "../support/h2_peer.ts";
 import { TestProxy } from "../support/test_proxy.ts";
 import { certificateFor } from "../support/tls_proxy.ts";
 import { findNginx, MISSING, Nginx } from "./nginx.ts";
 import { type BackendIngress, backendServers } from "./nginx_backends.ts";
+import { closingBackend, plainBackend, secureBackend, streamBackend } from "./protocol_backends.ts";
 
 /** PEERS_SEED=N takes another one. */
 const SEED = Number(Deno.env.get("PEERS_SEED") ?? 20_261_128);
@@ -45,81 +43,6 @@ interface Case {
   readonly target: string;
   readonly isGrpc: boolean;
   readonly body: string;
-}
-
-/** Echoes each request, with a status of gRPC in the trailers. */
-function streamBackend(received: string[], certificate?: ServerCertificate): H2Backend {
-  return new H2Backend(
-    async (peer) => {
-      const answered = new Set<number>();
-      while (peer.ending === "") {
-        for (const [id, message] of peer.streams) {
-          if (!message.ended || answered.has(id)) continue;
-          answered.add(id);
-          const of = (name: string) => message.field(name);
-          const host = of(":authority") || of("host");
-          received.push(
-            [of(":method"), of(":path"), host, of("content-type"), of("x-own")].join(),
-          );
-          const status = /\/status\/(\d+)/.exec(of(":path"))?.[1] ?? "0";
-          await peer.send(
-            headers(id, [[":status", "200"], ["content-type", of("content-type")]]),
-            data(id, message.body),
-            headers(id, [["grpc-status", status]], { end: true }),
-          );
-        }
-        const count = answered.size;
-        await peer.until(
-          "another request",
-          () => [...peer.streams.values()].filter(({ ended }) => ended).length > count,
-        );
-      }
-    },
-    {},
-    certificate,
-  );
-}
-
-function plainBackend(received: string[]): Backend {
-  return new Backend(async (peer) => {
-    for (let asked = await peer.request(); asked !== null; asked = await peer.request()) {
-      const { head, body } = asked;
-      const valueOf = (name: string) => new RegExp(`\r\n${name}: ([^\r]*)`, "i").exec(head)?.[1];
-      const [method, path] = head.split(" ");
-      received.push(
-        [method, path, ...["host", "content-type", "x-own"].map((name) => valueOf(name))].join(),
-      );
-      await peer.send(reply(body));
-    }
-  });
-}
-
-/** Knows nothing but HTTP/1.1, as far as it has read. */
-function closingBackend(): Backend {
-  return new Backend(async (peer) => {
-    await peer.read();
-    await peer.send("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
-  });
-}
-
-/** As `plainBackend`, over TLS. */
-async function secureBackend(received: string[], { chain, key }: ServerCertificate) {
-  const server = https.createServer({ cert: chain, key: key.reveal() }, (request, response) => {
-    const { method, url, headers } = request;
-    received.push(
-      [method, url, ...["host", "content-type", "x-own"].map((name) => headers[name])].join(),
-    );
-    request.pipe(response);
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return {
-    port: (server.address() as AddressInfo).port,
-    async [Symbol.asyncDispose]() {
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
-      await closed;
-    },
-  };
 }
 
 function randomIngress(
