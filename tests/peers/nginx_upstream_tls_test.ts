@@ -160,10 +160,11 @@ Deno.test("backends with TLS are asked, verified and shown certificates as by in
       found.set(theirs, (found.get(theirs) ?? 0) + 1);
     }
     for (const [name, count] of pairs) assert.ok(count >= PAIRS, `${count} pairs with ${name}`);
+    const outcomes = [...found.keys()];
     for (
-      const what of ["200 - unknown", "200 web.test unknown", "200 web.test known", "502", "503"]
+      const what of [/^200 - unknown/, /^200 \S+\.test unknown/, /^200 .* known/, /^502/, /^503/]
     ) {
-      assert.ok(found.has(what), `no pair led to ${what}`);
+      assert.ok(outcomes.some((outcome) => what.test(outcome)), `no pair led to ${what}`);
     }
   } finally {
     await nginx?.stop();
