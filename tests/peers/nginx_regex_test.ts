@@ -19,6 +19,11 @@ import { type RegexHost, regexServers } from "./nginx_regex.ts";
 const SEED = Number(Deno.env.get("PEERS_SEED") ?? 20_261_124);
 const HOSTS = 100;
 const REQUESTS = 5;
+/** Of each annotation, at least. */
+const PAIRS = 100;
+
+/** Annotations that hosts have by chance. */
+const NAMES = ["use-regex", "rewrite-target", "x-forwarded-prefix"];
 
 const PLAIN = [
   ...[["/", "Prefix"], ["/a", "Prefix"], ["/c/", "Prefix"], ["/api", "Prefix"], ["/Api", "Exact"]],
@@ -127,7 +132,11 @@ Deno.test("regular expressions and rewrites of Ingresses are as with ingress-ngi
       args: ["--allow-loopback-upstreams"],
     });
     const kinds = new Map<string, number>();
+    const pairs = new Map(NAMES.map((name) => [name, 0]));
     for (const { host, ingresses } of hosts) {
+      const names = new Set(
+        Object.values(ingresses).flatMap(({ annotations }) => Object.keys(annotations)),
+      );
       for (let i = 0; i < REQUESTS; i++) {
         const target = random.pick(REQUESTED) + random.pick(QUERIES);
         const request = `GET ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
@@ -136,8 +145,10 @@ Deno.test("regular expressions and rewrites of Ingresses are as with ingress-ngi
         assert.deepEqual(ours, theirs, `${JSON.stringify(ingresses)} ${target}`);
         const kind = theirs.received === null ? String(theirs.status) : "forwarded";
         kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+        for (const name of NAMES) if (names.has(name)) pairs.set(name, pairs.get(name)! + 1);
       }
     }
+    for (const [name, count] of pairs) assert.ok(count >= PAIRS, `${count} pairs with ${name}`);
     for (const kind of ["302", "404", "500", "forwarded"]) {
       assert.ok(kinds.has(kind), `no pair led to ${kind}`);
     }
