@@ -245,6 +245,7 @@ export class Translator {
       published,
       now,
       problems,
+      (certificate) => memory.defaultHosts.stripped(certificate),
       maxRsaBits,
     );
     const unnamed = byDefault === null

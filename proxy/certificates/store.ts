@@ -165,6 +165,20 @@ export class Certificates {
     return dot <= 0 ? null : this.#entry(this.#wildcard.get(name.slice(dot + 1)));
   }
 
+  /**
+   * Whether a request for a name must come on a connection of its own, as another certificate than the one
+   * shown is made out for it. RFC 9110 §15.5.20
+   */
+  isMisdirected(
+    name: string,
+    shown: { readonly id?: string; covers(name: string): boolean },
+  ): boolean {
+    if (shown.covers(name)) return false;
+    const other = this.covering(name);
+    // The same one may have got the name since the handshake.
+    return other !== null && other.id !== shown.id;
+  }
+
   /** The certificate that a client gets that asks for this name ("" for none). */
   find(name: string): CertificateEntry | null {
     return this.covering(name) ?? (this.#default === null ? null : this.byId(this.#default));

@@ -25,7 +25,7 @@ export const WORKER_RIGHTS: Rights = {
 /** Where the thread's own code is: a worker's files are read with the rights of who starts it. */
 const CODE = [resolve(import.meta.dirname!, ".."), resolve(import.meta.dirname!, "../../shared")];
 
-/** The rights of the thread that reads the configuration and starts the others. */
+/** The rights of the thread that reads the configuration and starts workers in place of others. */
 export function supervisorRights(options: ProxyOptions, nameServers: readonly string[]): Rights {
   const { config, watch, controller } = options;
   const files = controller === null ? [config] : [config, controller.ca, controller.token];

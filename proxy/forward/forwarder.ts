@@ -90,7 +90,10 @@ export class Forwarder {
       const redirecting = this.#redirectToHttps(exchange, place);
       if (redirecting !== null) return redirecting;
     }
-    if (client.certificate !== null && this.#isMisdirected(request.host, client.certificate)) {
+    if (
+      client.certificate !== null &&
+      this.#context.certificates.isMisdirected(request.host, client.certificate)
+    ) {
       return this.#localReply(exchange, new ProxyError("misdirected"));
     }
     if (ownMarks >= MAX_OWN_MARKS) {
@@ -275,11 +278,6 @@ export class Forwarder {
     if (reply === null) return this.#serve(exchange, route);
     this.#context.telemetry.filterReplied(exchange, exchange.repliedBy, reply.head.status);
     return this.#respond(exchange, reply.head, reply.body);
-  }
-
-  /** A host that has another certificate than the one shown must be asked on a connection of its own. */
-  #isMisdirected(host: string, shown: { covers(host: string): boolean }): boolean {
-    return !shown.covers(host) && this.#context.certificates.covering(host) !== null;
   }
 
   /**

@@ -158,6 +158,13 @@ export interface Reply {
   readonly body: Body;
 }
 
+/** A certificate as a connection has shown it. */
+export interface ShownCertificate {
+  /** Of the certificate; missing where nobody needs it. */
+  readonly id?: string;
+  covers(host: string): boolean;
+}
+
 /** The client's end of a connection, as far as forwarding needs it. */
 export interface Client {
   /** IP address without port; IPv4-mapped IPv6 as IPv4. */
@@ -171,7 +178,7 @@ export interface Client {
   /** Over TLS. */
   readonly secure: boolean;
   /** The certificate that it was shown, and for which hosts that is right; null for plain connections. */
-  readonly certificate: { covers(host: string): boolean } | null;
+  readonly certificate: ShownCertificate | null;
   /** The port that the client dialled, or knows that of a Gateway by, for X-Forwarded-Port. */
   readonly localPort: number;
   /** Its forwarded fields are believed, from the next request on; see `TrustedProxies`. */

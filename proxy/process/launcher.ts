@@ -155,9 +155,13 @@ function startWorker(
     up.resolve();
     onDeath(event.message);
   };
+  const end = () => {
+    up.resolve();
+    thread.terminate();
+  };
   const link: ToWorker = { kind: "link", port: channel.port1 };
   thread.postMessage(link, [channel.port1]);
-  return { port: channel.port2, isUp: up.promise, end: () => thread.terminate() };
+  return { port: channel.port2, isUp: up.promise, end };
 }
 
 /**

@@ -29,14 +29,14 @@ import type { FromSupervisor, ToSupervisor } from "./supervisor_protocol.ts";
 import { TelemetryHub } from "../telemetry/hub.ts";
 import { SpanRelay } from "../telemetry/traces/span_relay.ts";
 import { WorkerPool } from "./worker_pool.ts";
-import { LentThread, type WorkerThread } from "./worker_thread.ts";
+import { LinkedThread, type WorkerThread } from "./worker_thread.ts";
 
 /** At the end, what waits of spans has this long (ms) to be sent. */
 const SPANS_TIMEOUT = 3_000;
 
 /** Null before the start. */
 let supervisor: Supervisor | null = null;
-let threads: readonly LentThread[] = [];
+let threads: readonly LinkedThread[] = [];
 
 self.onmessage = ({ data }: MessageEvent<ToSupervisor>) => {
   if (data.kind === "stop") return supervisor?.stop();
@@ -47,7 +47,7 @@ self.onmessage = ({ data }: MessageEvent<ToSupervisor>) => {
   const { listenHttp, listenHttps, ipv4Only, exporter } = data;
   const options = { ...parsed.options, listenHttp, listenHttps };
   threads = data.workers.map((port, worker) =>
-    new LentThread(port, () => post({ kind: "end-worker", worker }))
+    new LinkedThread(port, () => post({ kind: "end-worker", worker }))
   );
   supervisor = new Supervisor(ipv4Only ? onIpv4(options) : options, exporter, threads);
   // As if it had been thrown here: the first thread is told, and ends the process.

@@ -1,5 +1,5 @@
 /**
- * One event loop of several that share the ports. In: messages of the main thread (settings first,
+ * One event loop of several that share the ports. In: messages of the supervisor (settings first,
  * then deltas). Out: traffic, and what `worker_protocol.ts` says. It reads no file and no
  * environment: all it knows has been posted to it.
  */
@@ -30,13 +30,13 @@ const passwords = new PostedPasswords((id, check) => post({ kind: "password", id
 /** What messages go by. */
 let link: Pick<MessagePort, "postMessage"> = self;
 
-self.onmessage = take;
+self.onmessage = receive;
 
-function take({ data }: MessageEvent<ToWorker>): void {
+function receive({ data }: MessageEvent<ToWorker>): void {
   switch (data.kind) {
     case "link":
       link = data.port;
-      data.port.onmessage = take;
+      data.port.onmessage = receive;
       break;
     case "start":
       start(data);

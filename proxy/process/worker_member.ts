@@ -1,5 +1,5 @@
 /**
- * One worker, seen from the main thread. In: messages for it. Out: what it says, and whether it is
+ * One worker, as the supervisor sees it. In: messages for it. Out: what it says, and whether it is
  * serving, stalled, or stuck and asked to retire.
  */
 import type { PasswordCheck, VerifyPassword } from "../filters/passwords/messages.ts";

@@ -2,7 +2,7 @@
  * Workers that share the ports, and their supervisor. In: snapshots. Out: deltas to every worker, a
  * new worker in place of one that dies, and a spare beside one that is stuck.
  *
- * The kernel spreads connections over the listeners (SO_REUSEPORT). The main thread carries none: it
+ * The kernel spreads connections over the listeners (SO_REUSEPORT). The supervisor carries none: it
  * stays free to see that a worker is stuck. Such a one cannot be ended: `terminate()` waits for a
  * running loop in Deno 2.9 (measured: still at 100 % CPU, its port still bound, six seconds later),
  * and the kernel goes on giving it its share of connections. So the others open more listeners: with

@@ -1,5 +1,5 @@
 /**
- * What the main thread and a worker say to each other. In and out: plain data that can be posted.
+ * What the supervisor and a worker say to each other. In and out: plain data that can be posted.
  * Keys of certificates, and users, cross as text, since a class does not survive the crossing; both ends keep
  * them wrapped.
  */

@@ -1,5 +1,5 @@
 /**
- * The threads of workers, seen from the supervisor. In: messages for a worker. Out: its messages, and its
+ * The threads of workers, as the supervisor sees them. In: messages for a worker. Out: its messages, and its
  * end.
  *
  * Those of the start are started by the first thread, beside the supervisor; one that replaces a worker is
@@ -26,8 +26,10 @@ export function startWorkerThread(module: URL): WorkerThread {
 }
 
 /** A thread that the first one has started. */
-export class LentThread implements WorkerThread {
-  onerror: WorkerThread["onerror"] = null;
+export class LinkedThread implements WorkerThread {
+  #onerror: WorkerThread["onerror"] = null;
+  /** Why it has died, until somebody is told. */
+  #death: string | null = null;
   readonly #port: MessagePort;
   readonly #end: () => void;
 
@@ -44,21 +46,39 @@ export class LentThread implements WorkerThread {
     return this.#port.onmessage as WorkerThread["onmessage"];
   }
 
-  set onmessage(take: WorkerThread["onmessage"]) {
-    this.#port.onmessage = take;
+  set onmessage(listener: WorkerThread["onmessage"]) {
+    this.#port.onmessage = listener;
   }
 
   postMessage(message: ToWorker): void {
     this.#port.postMessage(message);
   }
 
-  /** The first thread says that it has died of an error. */
+  get onerror(): WorkerThread["onerror"] {
+    return this.#onerror;
+  }
+
+  /** Who listens after its death is told of it, as soon as they have finished what they do. */
+  set onerror(listener: WorkerThread["onerror"]) {
+    this.#onerror = listener;
+    queueMicrotask(() => this.#report());
+  }
+
+  /** The first thread says that it has died of an error, maybe before a worker uses it. */
   died(message: string): void {
-    this.onerror?.(new ErrorEvent("error", { message, cancelable: true }));
+    this.#death = message;
+    this.#report();
   }
 
   terminate(): void {
     this.#port.close();
     this.#end();
+  }
+
+  #report(): void {
+    if (this.#death === null || this.#onerror === null) return;
+    const event = new ErrorEvent("error", { message: this.#death, cancelable: true });
+    this.#death = null;
+    this.#onerror(event);
   }
 }

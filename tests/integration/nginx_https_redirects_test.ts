@@ -76,7 +76,7 @@ const CASES: readonly Case[] = [
     gets: { "a.test/plain/x": "200", "a.test/other": "308 https://a.test:8443/other" },
   },
   ...(["true", null] as const).map((text): Case => ({
-    says: `no spelling of a path with ssl-redirect ${text} is served in plain text by another one`,
+    says: `the decoded form of a path with ssl-redirect ${text} is redirected like the path`,
     ingress: ingress({ "ssl-redirect": "false" }),
     other: ingress(text === null ? {} : { "ssl-redirect": text }, [["/p", "Prefix"]]),
     gets: {
@@ -97,7 +97,7 @@ const CASES: readonly Case[] = [
     },
   })),
   {
-    says: "no spelling of a path with force-ssl-redirect is served in plain text by another one",
+    says: "the decoded form of a path with force-ssl-redirect is redirected like the path",
     ingress: ingress({}),
     other: ingress({ "force-ssl-redirect": "true" }, [["/p", "Prefix"]]),
     gets: { "bare.test//p": "308 https://bare.test:8443//p", "bare.test//q": "200" },

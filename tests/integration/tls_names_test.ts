@@ -142,6 +142,22 @@ Deno.test("a host with another certificate than the one of the connection gets 4
   }
 });
 
+Deno.test("a host that the default certificate gets later is served on connections that have it", async () => {
+  await using backend = new Backend();
+  using proxy = await TlsProxy.start({
+    certificates: ALL,
+    defaultCertificate: "default",
+    endpoints: [backend.port],
+  });
+  using client = await proxy.connect({ name: "nobody.test" });
+  assert.match(await client.ask(GET("later.test")), /^HTTP\/1\.1 200 /);
+  const certificates = ALL.map((one) =>
+    one.id === "default" ? { ...one, hosts: [...one.hosts, "later.test"] } : one
+  );
+  proxy.apply(certificates, "default");
+  assert.match(await client.ask(GET("later.test")), /^HTTP\/1\.1 200 /);
+});
+
 /** A ClientHello of TLS 1.2 with this server name. */
 function clientHello(name: string, version = 0x0303): Uint8Array<ArrayBuffer> {
   const bytes = new TextEncoder().encode(name);

@@ -126,7 +126,7 @@ export const CARRIERS: readonly Exceptions[] = [
       "proxy/upstream/tls.ts": ["dialForTls"],
       "proxy/forward/upstream_requests.ts": ["UpstreamRequests.release"],
       "proxy/process/worker_pool.ts": ["WorkerPool.setZone"],
-      "proxy/process/worker_thread.ts": ["LentThread.died"],
+      "proxy/process/worker_thread.ts": ["LinkedThread.died"],
       "shared/bytes.ts": ["joined"],
       "shared/clock.ts": ["new ManualClock"],
       "shared/redacted.ts": ["new Redacted"],

@@ -338,6 +338,7 @@ export const CONTROL_PARSERS: readonly Parser[] = [
       "proxy/certificates/store.ts Certificates.byId",
       "proxy/certificates/store.ts Certificates.covering",
       "proxy/certificates/store.ts Certificates.find",
+      "proxy/certificates/store.ts Certificates.isMisdirected",
       "shared/host/plain_hosts.ts staysPlain",
     ],
     // Of one Ingress, within the 1.5 MiB that etcd takes.
@@ -386,6 +387,7 @@ function certificateOf(
       entry.covers(name);
       certificates.find(name)?.redirects(name);
       certificates.find(`other-${name}`);
+      certificates.isMisdirected(`other-${name}`, entry);
     }
   };
 }

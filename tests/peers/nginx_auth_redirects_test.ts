@@ -142,7 +142,6 @@ Deno.test("external authentication, redirects and rewrites come in the order of 
       }
     }
     // All of them have auth-url.
-    // All of them have auth-url.
     pairs.assertEnough([...FEATURES, ...PAIRS.map((pair) => pair.join(" with "))]);
     pairs.assertOutcomes([
       ...["200", "301", "302", "308", "401", "403", "500", "asked", "forwarded"],

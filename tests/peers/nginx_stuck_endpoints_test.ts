@@ -35,7 +35,7 @@ Deno.test("an endpoint that takes no connection in time is replaced by another, 
   };
   const ingresses = Array.from({ length: 48 }, (_, i): BackendIngress & { service: string } => {
     const service = Object.keys(services)[i % 3];
-    const annotations = { "proxy-connect-timeout": random.pick(["2", "3"]) };
+    const annotations = { "proxy-connect-timeout": random.pick(["6", "8"]) };
     const host = `h${i}.test`;
     return { host, annotations, service, endpoints: services[service], paths: [["/", "Prefix"]] };
   });

@@ -22,13 +22,17 @@ export interface FoundDefault {
   readonly names: ReadonlySet<string>;
 }
 
-/** @param now Milliseconds since the epoch; decides about problems only. */
+/**
+ * @param now Milliseconds since the epoch; decides about problems only.
+ * @param stripped A published certificate without its hosts.
+ */
 export function readDefaultCertificate(
   wanted: DefaultCertificate | null,
   secrets: ReadonlyMap<string, SecretModel>,
   published: Snapshot | null,
   now: number,
   problems: ProblemList,
+  stripped: (published: Certificate) => Certificate,
   maxRsaBits?: number,
 ): FoundDefault | null {
   if (wanted === null) return null;
@@ -55,8 +59,7 @@ export function readDefaultCertificate(
       : source.remedy ?? `Write into the Secret ${PAIR_REMEDY}`,
   });
   if (kept === undefined) return null;
-  const { plain = [], ...certificate } = kept;
   // The hosts that it was published for, so that plain HTTP to them is redirected as before.
-  const names = new Set(kept.hosts).difference(new Set(plain));
-  return { certificate: kept.hosts.length === 0 ? kept : { ...certificate, hosts: [] }, names };
+  const names = new Set(kept.hosts).difference(new Set(kept.plain));
+  return { certificate: stripped(kept), names };
 }

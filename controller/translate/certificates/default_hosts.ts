@@ -7,16 +7,37 @@
  * A host that the certificate does not name is left out: its clients would be sent to a warning.
  */
 import type { Certificate } from "../../../shared/snapshot/types.ts";
-import { isSameList } from "../../base/memo.ts";
+import { isSameList, LastResult } from "../../base/memo.ts";
 import type { Ownership } from "../hosts/ownership.ts";
 import type { Source } from "../model/source.ts";
 import { coversHost } from "./certificate.ts";
 import type { FoundDefault } from "./default_certificate.ts";
 import type { TlsLayout } from "./tls.ts";
 
+interface DefaultInputs {
+  readonly certificates: readonly Certificate[];
+  readonly found: FoundDefault;
+  readonly ingresses: readonly Source[];
+  readonly statuses: TlsLayout["statuses"];
+  readonly ownership: Ownership;
+}
+
 export class DefaultHosts {
+  readonly #last = new LastResult<DefaultInputs, readonly Certificate[]>();
   /** What was last made of the default certificate. */
-  #last: { readonly before: Certificate; readonly certificate: Certificate } | null = null;
+  #made: { readonly before: Certificate; readonly certificate: Certificate } | null = null;
+  readonly #withoutHosts = new WeakMap<Certificate, Certificate>();
+
+  /** A published certificate as the default one of new hosts; the very same each time. */
+  stripped(published: Certificate): Certificate {
+    if (published.hosts.length === 0) return published;
+    let certificate = this.#withoutHosts.get(published);
+    if (certificate === undefined) {
+      const { plain: _, ...rest } = published;
+      this.#withoutHosts.set(published, certificate = { ...rest, hosts: [] });
+    }
+    return certificate;
+  }
 
   /**
    * @param certificates With the default one, if there is one; the very same list where it gets no hosts.
@@ -30,9 +51,13 @@ export class DefaultHosts {
     ownership: Ownership,
   ): readonly Certificate[] {
     if (found === null) return certificates;
-    const bare = bareHosts(ingresses, statuses, ownership).filter((host) =>
-      coversHost(found.names, host)
-    );
+    const inputs: DefaultInputs = { certificates, found, ingresses, statuses, ownership };
+    return this.#last.recall((last) => isSameDefault(last, inputs)) ??
+      this.#last.keep(inputs, this.#added(inputs));
+  }
+
+  #added({ certificates, found, ...rest }: DefaultInputs): readonly Certificate[] {
+    const bare = bareHosts(rest).filter((host) => coversHost(found.names, host));
     if (bare.length === 0) return certificates;
     const taken = new Set(certificates.flatMap(({ hosts }) => hosts));
     const free = bare.filter((host) =>
@@ -47,13 +72,21 @@ export class DefaultHosts {
   #with(before: Certificate, added: readonly string[]): Certificate {
     const hosts = [...new Set([...before.hosts, ...added])].sort();
     if (
-      this.#last === null || !isSameButHosts(this.#last.before, before) ||
-      !isSameList(this.#last.certificate.hosts, hosts)
+      this.#made === null || !isSameButHosts(this.#made.before, before) ||
+      !isSameList(this.#made.certificate.hosts, hosts)
     ) {
-      this.#last = { before, certificate: { ...before, hosts } };
+      this.#made = { before, certificate: { ...before, hosts } };
     }
-    return this.#last.certificate;
+    return this.#made.certificate;
   }
+}
+
+/** Changes of Services and endpoints leave all of this as it was. */
+function isSameDefault(a: DefaultInputs, b: DefaultInputs): boolean {
+  return a.ingresses === b.ingresses && a.statuses === b.statuses && a.ownership === b.ownership &&
+    a.found.certificate === b.found.certificate &&
+    isSameList([...a.found.names], [...b.found.names]) &&
+    isSameList(a.certificates, b.certificates);
 }
 
 function isSameButHosts(a: Certificate, b: Certificate): boolean {
@@ -64,12 +97,11 @@ function isSameButHosts(a: Certificate, b: Certificate): boolean {
 
 /**
  * Hosts of entries that name no Secret, or one that cannot be used, as far as they are their namespace's
- * own. A wildcard counts only where hosts are shared: it would decide about hosts of other namespaces.
+ * own and have a rule, which its bounds count. A wildcard counts only where hosts are shared: it would
+ * decide about hosts of other namespaces.
  */
 function bareHosts(
-  ingresses: readonly Source[],
-  statuses: TlsLayout["statuses"],
-  ownership: Ownership,
+  { ingresses, statuses, ownership }: Omit<DefaultInputs, "certificates" | "found">,
 ): string[] {
   const isShared = ownership.mode === "shared";
   const bare: string[] = [];
@@ -83,5 +115,7 @@ function bareHosts(
       }
     }
   }
-  return bare;
+  if (!isShared || bare.length === 0) return bare;
+  const named = new Set(ingresses.flatMap(({ rules }) => rules.map(({ host }) => host)));
+  return bare.filter((host) => named.has(host));
 }
