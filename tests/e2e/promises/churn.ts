@@ -36,7 +36,6 @@ export async function churn(scene: Scene, form: Form): Promise<Finding> {
     });
     await scene.notServed(`${names.at(-1)}.test`);
     await load.lasts(form === "long" ? 30_000 : 5_000);
-    const after = await Memory.of(scene);
     noteLoad(finding, await load.stop());
     finding.note("Ingresses created and deleted", `${count}, in ${inWords(created - began)}`);
     finding.note("the last one was served after", inWords(served - created));
@@ -46,7 +45,7 @@ export async function churn(scene: Scene, form: Form): Promise<Finding> {
       0,
       linesOf(load.failures),
     );
-    compareMemory(finding, before, after);
+    compareMemory(finding, before, await Memory.settled(scene, before));
   });
   return finding;
 }

@@ -43,10 +43,33 @@ export class Memory {
     }
     return new Memory(lowest);
   }
+
+  /**
+   * The same as soon as it is about where it was before, or after `SETTLING`: a moment in which the machine
+   * was busy leaves connections, which are kept until they have been idle for a while.
+   */
+  static async settled(scene: Scene, before: Memory): Promise<Memory> {
+    const end = performance.now() + SETTLING;
+    for (;;) {
+      const after = await Memory.of(scene);
+      if (after.#isAbout(before) || performance.now() > end) return after;
+    }
+  }
+
+  #isAbout(before: Memory): boolean {
+    return [...before.processes].every(([name, { resident, descriptors }]) => {
+      const now = this.processes.get(name);
+      return now !== undefined && now.resident - resident <= MARGIN.memory &&
+        now.descriptors - descriptors <= MARGIN.descriptors;
+    });
+  }
 }
 
 /** What a process may have more than before: heaps grow in steps, and connections are kept. */
 const MARGIN = { memory: 48 * 1024 * 1024, descriptors: 64 };
+
+/** Longer than an idle connection to a backend is kept, in ms. */
+const SETTLING = 90_000;
 
 /** Each proxy's memory and descriptors must be about where they were. */
 export function compareMemory(finding: Finding, before: Memory, after: Memory): void {
