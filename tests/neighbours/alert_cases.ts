@@ -3,145 +3,46 @@
  * minute for each value, as `promtool test rules` reads them.
  */
 
+import {
+  AT,
+  attempts,
+  certificate,
+  DAY,
+  GONE,
+  HOST,
+  INSTANCE,
+  jobFailed,
+  LONG_LIVED,
+  ofFiles,
+  OTHER,
+  otherProxy,
+  problem,
+  proxies,
+  reconcileFailed,
+  requests,
+  restarts,
+  routes,
+  type Series,
+  shed,
+  SHOP,
+  SYSTEM,
+  TARGET,
+  WORKERS,
+} from "./alert_series.ts";
+
 export interface AlertCase {
   readonly alert: string;
   /** What the series are of. */
   readonly what: string;
-  /** By selector, in the notation of promtool: `0+60x30` grows by 60 each minute, 30 times. */
-  readonly series: Readonly<Record<string, string>>;
+  readonly series: Series;
   readonly at: string;
   /** Of those that fire, without `severity`; none where the alert stays silent. */
   readonly fires: readonly Readonly<Record<string, string>>[];
 }
 
-/** Of the installation that the series are of. */
-export const OWN_NAMESPACE = "pingress-system";
-
-const TARGET = { namespace: OWN_NAMESPACE, pod: "proxy-1", instance: "10.0.0.1:9090" };
-const AT = 'namespace="pingress-system",pod="proxy-1",instance="10.0.0.1:9090"';
-const SYSTEM = { namespace: OWN_NAMESPACE };
-const INSTANCE = 'instance="10.0.0.1:9090"';
-const HOST = `namespace="shop",host="a.test",method="GET",${INSTANCE}`;
-const SHOP = { namespace: "shop", host: "a.test" };
-const SERVICE = `namespace="shop",service="web",${INSTANCE}`;
-const CERTIFICATE = `${AT},hosts="a.test",certificate="shop/web-tls"`;
-const DAY = 86_400;
-
-/** The proxy that has series of routes and Services. */
-const LONG_LIVED = { [`pingress_workers{${AT}}`]: "4x400" };
-
-function requests(good: string, failed: string): AlertCase["series"] {
-  return {
-    [`pingress_requests_total{${HOST},status="2xx"}`]: good,
-    [`pingress_requests_total{${HOST},status="5xx"}`]: failed,
-    ...LONG_LIVED,
-  };
-}
-
-/** Of all attempts, those within 1 s. */
-function attempts(fast: string, all: string): AlertCase["series"] {
-  return {
-    [`pingress_upstream_duration_seconds_bucket{${SERVICE},le="1"}`]: fast,
-    [`pingress_upstream_duration_seconds_bucket{${SERVICE},le="2.5"}`]: all,
-    [`pingress_upstream_duration_seconds_bucket{${SERVICE},le="10"}`]: all,
-    [`pingress_upstream_duration_seconds_bucket{${SERVICE},le="+Inf"}`]: all,
-    [`pingress_upstream_duration_seconds_count{${SERVICE}}`]: all,
-    ...LONG_LIVED,
-  };
-}
-
-function proxies(
-  desired: number,
-  ready: number,
-  ingresses = 3,
-  gateways = 0,
-): AlertCase["series"] {
-  return {
-    [`pingress_controller_proxies{${AT},state="desired"}`]: `${desired}x60`,
-    [`pingress_controller_proxies{${AT},state="ready"}`]: `${ready}x60`,
-    [`pingress_controller_ingresses{${AT},accepted="all"}`]: `${ingresses}x60`,
-    [`pingress_controller_ingresses{${AT},accepted="none"}`]: "0x60",
-    [`pingress_controller_gateways{${AT}}`]: `${gateways}x60`,
-  };
-}
-
-/** Of another installation. */
-export const OTHER_NAMESPACE = "edge-2";
-
-/** In another namespace, of which all is well. */
-export const OTHER: AlertCase["series"] = {
-  [`pingress_workers{namespace="${OTHER_NAMESPACE}",pod="proxy-1"}`]: "4x400",
-  [`pingress_controller_leader{namespace="${OTHER_NAMESPACE}",pod="a"}`]: "1x400",
-};
-
-/** Scraped for ten minutes. */
-const GONE = "1x10 _x50";
-
-const WORKERS = { [`pingress_workers{${AT}}`]: "4x60" };
-
-function shed(reason: string, values: string, overloaded = "0x60"): AlertCase["series"] {
-  return {
-    [`pingress_connections_shed_total{${AT},reason="connection_limit"}`]: "0x60",
-    [`pingress_connections_shed_total{${AT},reason="overload"}`]: "0x60",
-    [`pingress_connections_shed_total{${AT},reason="${reason}"}`]: values,
-    [`pingress_request_errors_total{${AT},code="overloaded"}`]: overloaded,
-  };
-}
-
-function certificate(days: number): AlertCase["series"] {
-  return {
-    // Time begins at 0 there.
-    [`pingress_certificate_expiration_timestamp_seconds{${CERTIFICATE}}`]: `${days * DAY}x60`,
-  };
-}
-
-/** Of a proxy. */
-function routes(values: string, workers = "4x110"): AlertCase["series"] {
-  return {
-    [`pingress_snapshot_routes{${AT}}`]: values,
-    [`pingress_workers{${AT}}`]: workers,
-  };
-}
-
-/** Of a second one. */
-function otherProxy(values: string): AlertCase["series"] {
-  return Object.fromEntries(
-    Object.entries(routes(values)).map(([series, values]) => [
-      series.replace("proxy-1", "proxy-2").replace("10.0.0.1", "10.0.0.2"),
-      values,
-    ]),
-  );
-}
-
-/** When the controller has published a change, and how long ago a proxy has applied one. */
-function ofFiles(published: string, age: string): AlertCase["series"] {
-  return {
-    'pingress_controller_published_timestamp_seconds{namespace="pingress-system",pod="a"}':
-      published,
-    [`pingress_files_applied_age_seconds{${AT}}`]: age,
-  };
-}
-
-const problem = (reason: string) => ({
-  [`pingress_config_problems{${AT},reason="${reason}"}`]: "1x60",
-});
-
-const restarts = (reason: string, values: string) => ({
-  [`pingress_controller_watch_restarts_total{${AT},resource="ingresses",reason="${reason}"}`]:
-    values,
-});
-
-const jobFailed = (job: string, values: string) => ({
-  [`pingress_controller_job_failed{${AT},job="${job}"}`]: values,
-});
-
-const reconcileFailed = (values: string) => ({
-  [`pingress_controller_reconcile_failed{${AT}}`]: values,
-});
-
 type Row = readonly [
   what: string,
-  series: AlertCase["series"],
+  series: Series,
   at: string,
   ...fires: AlertCase["fires"],
 ];

@@ -10,13 +10,8 @@ import { ruleGroups } from "../../tools/alerts/rule_file.ts";
 import { EVERYWHERE, Scope } from "../../tools/alerts/scope.ts";
 import { DEFAULT_THRESHOLDS } from "../../tools/alerts/thresholds.ts";
 import { isInstalled, run, type Said } from "../peers/debian_program.ts";
-import {
-  ALERT_CASES,
-  type AlertCase,
-  OTHER,
-  OTHER_NAMESPACE,
-  OWN_NAMESPACE,
-} from "./alert_cases.ts";
+import { ALERT_CASES, type AlertCase } from "./alert_cases.ts";
+import { OTHER, OTHER_NAMESPACE, OWN_NAMESPACE } from "./alert_series.ts";
 
 const NAMES = Object.keys({ ...METRICS, ...CONTROLLER_METRICS });
 const SEVERITY = new Map(ALERTS.map(({ name, severity }) => [name, severity]));

@@ -122,3 +122,13 @@ function fieldsOf(head: string, names: readonly string[]): Record<string, string
     names.map((name) => [name, lines.filter(([own]) => own === name).map(([, value]) => value)]),
   );
 }
+
+/** Its status, names of headers of its response, "asked" and "forwarded". */
+export function namesOf({ status, asked, received, fields }: AuthOutcome): string[] {
+  return [
+    String(status),
+    ...asked.length > 0 ? ["asked"] : [],
+    ...received.length > 0 ? ["forwarded"] : [],
+    ...Object.entries(fields).filter(([, values]) => values.length > 0).map(([name]) => name),
+  ];
+}

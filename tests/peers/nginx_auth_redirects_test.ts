@@ -14,7 +14,7 @@ import { ProxyProcess } from "../support/proxy_process.ts";
 import { authority } from "../support/tls_proxy.ts";
 import { findNginx, MISSING, Nginx } from "./nginx.ts";
 import { type AuthIngress, authServers } from "./nginx_auth.ts";
-import { authBackend, authOutcome } from "./nginx_auth_outcome.ts";
+import { authBackend, authOutcome, namesOf } from "./nginx_auth_outcome.ts";
 import { HTTPS_PORT } from "./nginx_ingress.ts";
 import { PairCounts } from "./pair_counts.ts";
 import { authRequest, randomExternal } from "./random_auth.ts";
@@ -138,7 +138,7 @@ Deno.test("external authentication, redirects and rewrites come in the order of 
           authOutcome(proxy.httpPort, request, toOurs),
         ]);
         assert.deepEqual(ours, theirs, `${JSON.stringify(ingress)} ${JSON.stringify(request)}`);
-        pairs.add([...features, ...names.map((pair) => pair.join(" with "))], theirs);
+        pairs.add([...features, ...names.map((pair) => pair.join(" with "))], namesOf(theirs));
       }
     }
     // All of them have auth-url.

@@ -13,7 +13,7 @@ import { annotatedSnapshot } from "../support/annotated_ingresses.ts";
 import { TestProxy } from "../support/test_proxy.ts";
 import { findNginx, MISSING, Nginx } from "./nginx.ts";
 import { type AuthIngress, authServers } from "./nginx_auth.ts";
-import { authBackend, authOutcome } from "./nginx_auth_outcome.ts";
+import { authBackend, authOutcome, namesOf } from "./nginx_auth_outcome.ts";
 import { PairCounts } from "./pair_counts.ts";
 import {
   FORMATS,
@@ -124,7 +124,7 @@ Deno.test("logins of random Secrets, and satisfy, are as with ingress-nginx", as
           ...Object.keys(annotations),
           `${file.kind} of ${annotations["auth-secret-type"] ?? "default"}`,
           `satisfy ${annotations["satisfy"] ?? "by default"}`,
-        ], theirs);
+        ], namesOf(theirs));
       }
     }
     pairs.assertEnough([

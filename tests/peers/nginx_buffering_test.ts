@@ -13,11 +13,10 @@ import { Backend, Peer, statusOf } from "../support/backend.ts";
 import { TestProxy } from "../support/test_proxy.ts";
 import { findNginx, MISSING, Nginx } from "./nginx.ts";
 import { type BackendIngress, backendServers } from "./nginx_backends.ts";
+import { PairCounts } from "./pair_counts.ts";
 
 /** PEERS_SEED=N takes another one. */
 const SEED = Number(Deno.env.get("PEERS_SEED") ?? 20_261_128);
-/** Of each annotation, at least. */
-const PAIRS = 100;
 const INGRESSES = 80;
 const REQUESTS = 3;
 
@@ -150,7 +149,7 @@ Deno.test("bodies and connections are as with ingress-nginx, whatever is buffere
     using proxy = new TestProxy([]);
     const byName = Object.fromEntries(ingresses.map((ingress, i) => [`i${i}`, ingress]));
     proxy.server.apply(annotatedSnapshot(byName, [backend.port], "nginx"));
-    const pairs = new Map<string, number>();
+    const pairs = new PairCounts();
     const kinds = new Set<string>();
     const connections = new Set<boolean>();
     for (const ingress of ingresses) {
@@ -169,7 +168,7 @@ Deno.test("bodies and connections are as with ingress-nginx, whatever is buffere
         );
         assert.ok(ours.seen.body === theirs.seen.body, `body of the response: ${words}`);
         assert.deepEqual(ours.seen, theirs.seen, words);
-        for (const name of Object.keys(annotations)) pairs.set(name, (pairs.get(name) ?? 0) + 1);
+        pairs.add(Object.keys(annotations));
         // Of an Ingress's own requests: nginx has connections of each, we of each endpoint.
         const now = [theirs.connection, ours.connection];
         const [isReused, isReusedHere] = now.map((connection, j) => connection === before[j]);
@@ -181,9 +180,7 @@ Deno.test("bodies and connections are as with ingress-nginx, whatever is buffere
         kinds.add(`${request.framing}, ${request.isChunked ? "chunked" : "whole"}`);
       }
     }
-    for (const name of new Set(ingresses.flatMap(({ annotations }) => Object.keys(annotations)))) {
-      assert.ok((pairs.get(name) ?? 0) >= PAIRS, `${pairs.get(name)} pairs with ${name}`);
-    }
+    pairs.assertEnough(new Set(ingresses.flatMap(({ annotations }) => Object.keys(annotations))));
     assert.equal(kinds.size, 6, [...kinds].join("; "));
     assert.equal(connections.size, 2);
   } finally {

@@ -13,7 +13,7 @@ import { TestProxy } from "../support/test_proxy.ts";
 import { LOGINS, PASSWORD_FILE, USERS } from "../support/access_cases.ts";
 import { findNginx, MISSING, Nginx } from "./nginx.ts";
 import { type AuthIngress, authServers } from "./nginx_auth.ts";
-import { authBackend, authOutcome } from "./nginx_auth_outcome.ts";
+import { authBackend, authOutcome, namesOf } from "./nginx_auth_outcome.ts";
 import type { Annotations } from "./nginx_subrequest.ts";
 import { PairCounts } from "./pair_counts.ts";
 import { randomExternal } from "./random_auth.ts";
@@ -145,7 +145,7 @@ Deno.test("requests are authenticated by global-auth-url as with ingress-nginx",
           pairs.add([
             `enable-global-auth ${exempt}`,
             ...(isGlobal ? Object.keys(data) : []),
-          ], theirs);
+          ], namesOf(theirs));
           // A response that is kept is used for paths that are not exempted, too.
           isExempted ||= isGlobal && !("global-auth-cache-key" in data) &&
             !("satisfy" in annotations) && theirs.asked.length === 0 && theirs.received.length > 0;

@@ -14,13 +14,12 @@ import { ProxyProcess } from "../support/proxy_process.ts";
 import { findNginx, MISSING, Nginx } from "./nginx.ts";
 import { type Outcome, outcome } from "./nginx_outcome.ts";
 import { type RegexHost, regexServers } from "./nginx_regex.ts";
+import { PairCounts } from "./pair_counts.ts";
 
 /** PEERS_SEED=N takes another one. */
 const SEED = Number(Deno.env.get("PEERS_SEED") ?? 20_261_124);
 const HOSTS = 100;
 const REQUESTS = 5;
-/** Of each annotation, at least. */
-const PAIRS = 100;
 
 /** Annotations that hosts have by chance. */
 const NAMES = ["use-regex", "rewrite-target", "x-forwarded-prefix"];
@@ -132,7 +131,7 @@ Deno.test("regular expressions and rewrites of Ingresses are as with ingress-ngi
       args: ["--allow-loopback-upstreams"],
     });
     const kinds = new Map<string, number>();
-    const pairs = new Map(NAMES.map((name) => [name, 0]));
+    const pairs = new PairCounts();
     for (const { host, ingresses } of hosts) {
       const names = new Set(
         Object.values(ingresses).flatMap(({ annotations }) => Object.keys(annotations)),
@@ -145,10 +144,10 @@ Deno.test("regular expressions and rewrites of Ingresses are as with ingress-ngi
         assert.deepEqual(ours, theirs, `${JSON.stringify(ingresses)} ${target}`);
         const kind = theirs.received === null ? String(theirs.status) : "forwarded";
         kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
-        for (const name of NAMES) if (names.has(name)) pairs.set(name, pairs.get(name)! + 1);
+        pairs.add([...names]);
       }
     }
-    for (const [name, count] of pairs) assert.ok(count >= PAIRS, `${count} pairs with ${name}`);
+    pairs.assertEnough(NAMES);
     for (const kind of ["302", "404", "500", "forwarded"]) {
       assert.ok(kinds.has(kind), `no pair led to ${kind}`);
     }

@@ -20,11 +20,10 @@ import { TlsBackend } from "../support/tls_backend.ts";
 import { authority, certificateFor } from "../support/tls_proxy.ts";
 import { findNginx, MISSING, Nginx } from "./nginx.ts";
 import { type BackendIngress, backendServers, type SecretFiles } from "./nginx_backends.ts";
+import { PairCounts } from "./pair_counts.ts";
 
 /** PEERS_SEED=N takes another one. */
 const SEED = Number(Deno.env.get("PEERS_SEED") ?? 20_261_128);
-/** Of each annotation, at least. */
-const PAIRS = 100;
 const INGRESSES = 200;
 
 const NAMES = [
@@ -147,19 +146,17 @@ Deno.test("backends with TLS are asked, verified and shown certificates as by in
     const snapshot = annotatedSnapshot(byName, [], "nginx", secrets, ports);
     const loader = new CertificateLoader({ folder: "/", log: silentLogger, now: Date.now });
     proxy.server.apply(snapshot, loader.load(snapshot));
-    const pairs = new Map<string, number>();
+    const pairs = new PairCounts();
     const found = new Map<string, number>();
     for (const ingress of ingresses) {
       const theirs = await outcome(server.port, ingress);
       const ours = await outcome(proxy.port, ingress);
       const words = `${ingress.service} ${JSON.stringify(ingress.annotations)}`;
       assert.equal(ours, theirs, words);
-      for (const name of Object.keys(ingress.annotations)) {
-        pairs.set(name, (pairs.get(name) ?? 0) + 1);
-      }
+      pairs.add(Object.keys(ingress.annotations));
       found.set(theirs, (found.get(theirs) ?? 0) + 1);
     }
-    for (const [name, count] of pairs) assert.ok(count >= PAIRS, `${count} pairs with ${name}`);
+    pairs.assertEnough(new Set(ingresses.flatMap(({ annotations }) => Object.keys(annotations))));
     const outcomes = [...found.keys()];
     for (
       const what of [/^200 - unknown/, /^200 \S+\.test unknown/, /^200 .* known/, /^502/, /^503/]
