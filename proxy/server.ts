@@ -5,7 +5,7 @@
  * A new snapshot is compiled beside the old one and takes over by one reference swap; exchanges
  * under way keep the table with which they began.
  */
-import { formatAddress } from "../shared/net/address.ts";
+import { type Address, formatAddress } from "../shared/net/address.ts";
 import { newLoopMark } from "../shared/loop_mark_generator.ts";
 import type { Snapshot } from "../shared/snapshot/types.ts";
 import { Admission } from "./listen/admission.ts";
@@ -43,7 +43,7 @@ import { Shedding } from "./listen/shedding.ts";
 import { filteredReply } from "./forward/local_reply.ts";
 import { subrequestServices } from "./forward/subrequest.ts";
 import type { DrainOptions, ProxyServerOptions } from "./server_options.ts";
-import { type SnapshotDelta, SnapshotDiffer } from "./config/diff.ts";
+import { hasUsers, type SnapshotDelta, SnapshotDiffer } from "./config/diff.ts";
 import { TlsListener } from "./listen/tls_listener.ts";
 import type { Metrics } from "./telemetry/metrics.ts";
 import { Telemetry } from "./telemetry/telemetry.ts";
@@ -55,11 +55,6 @@ import { UpstreamNetworks } from "./upstream/networks.ts";
 import type { HttpEndpoints } from "./route/route.ts";
 
 export type { DrainOptions, ProxyServerOptions, ServerSettings } from "./server_options.ts";
-
-interface Address {
-  readonly hostname: string;
-  readonly port: number;
-}
 
 /** At the end of a drain, what is told of it has this long (ms) to go. */
 const FAREWELL = 1_000;
@@ -295,6 +290,7 @@ export class ProxyServer {
 
   /** Puts what has changed in force; the others stay as they are. */
   applyDelta(delta: SnapshotDelta): void {
+    if (this.#options.verifyPassword === undefined && hasUsers(delta)) this.#passwords.prepare();
     this.#trusted.replace(delta.trustedProxies, this.#connections);
     this.#configuration.apply(delta);
     this.#sockets.replace(delta.listeners);

@@ -5,9 +5,9 @@
 import type { Row } from "../controller/translate/annotations/nginx/rows/row.ts";
 import {
   canClose,
+  closesWithoutProfile,
   GROUPS,
   isHonoured,
-  needsProfile,
   ROWS,
 } from "../controller/translate/annotations/nginx/table.ts";
 
@@ -403,7 +403,7 @@ function sentence(clause: string): string {
 /** Supported annotations that close their paths without the profile, each by itself. */
 function protecting(): string[] {
   return [...ROWS]
-    .filter(([, row]) => needsProfile(row) && row.protectsBeside === undefined)
+    .filter(([, row]) => closesWithoutProfile(row))
     .map(([name]) => name);
 }
 

@@ -19,8 +19,8 @@ import { trimmed } from "../controller/translate/annotations/nginx/rows/value.ts
 import {
   BY_NAME,
   canClose,
+  closesWithoutProfile,
   isHonoured,
-  needsProfile,
   NGINX_PREFIX,
 } from "../controller/translate/annotations/nginx/table.ts";
 
@@ -138,10 +138,6 @@ export function warnPolicy(): string {
 /** What has no effect here, and what closes paths by itself without the profile. */
 export function hasWarning(row: Row): boolean {
   return !isHonoured(row) || closesWithoutProfile(row);
-}
-
-function closesWithoutProfile(row: Row): boolean {
-  return needsProfile(row) && row.protectsBeside === undefined;
 }
 
 function validation(name: string, row: Row) {

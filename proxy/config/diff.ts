@@ -206,3 +206,8 @@ function uses({ action, filterSet = "", policy = "" }: Route, ids: ReadonlySet<s
         ids.has(filterSet) || ids.has(policy)
       ));
 }
+
+/** Whether there are users whose passwords may be to verify. */
+export function hasUsers({ credentials: { changed } }: SnapshotDelta): boolean {
+  return changed.some(({ users }) => users !== null);
+}

@@ -8,7 +8,6 @@ import type { SnapshotDelta } from "../config/diff.ts";
 import { type Address, describeListenError } from "../../shared/net/address.ts";
 import type { ServerCertificate } from "../certificates/store.ts";
 import type { SocketStates } from "../listen/listener_sockets.ts";
-import { PasswordQueue } from "../filters/passwords/password_queue.ts";
 import { type DrainOptions, ProxyServer, type ProxyServerOptions } from "../server.ts";
 import type { TelemetryHub } from "../telemetry/hub.ts";
 import { Telemetry } from "../telemetry/telemetry.ts";
@@ -50,22 +49,16 @@ export interface DataPlane {
 export class LocalPlane implements DataPlane {
   readonly #server: ProxyServer;
   readonly #telemetry: Telemetry;
-  readonly #passwords = new PasswordQueue();
 
   /** @param hub what counts. */
   constructor(options: Omit<ProxyServerOptions, "telemetry">, hub: TelemetryHub) {
     const worker = hub.attach((message) => this.#telemetry.receive(message));
     this.#telemetry = new Telemetry(worker.setup, (message) => worker.receive(message));
     this.#telemetry.sampleLoop();
-    this.#server = new ProxyServer({
-      ...options,
-      telemetry: this.#telemetry,
-      verifyPassword: this.#passwords.verify,
-    });
+    this.#server = new ProxyServer({ ...options, telemetry: this.#telemetry });
   }
 
   async apply(delta: SnapshotDelta): Promise<void> {
-    if (hasUsers(delta)) this.#passwords.prepare();
     this.#server.applyDelta(delta);
     await this.#server.socketsSettled;
   }
@@ -89,19 +82,12 @@ export class LocalPlane implements DataPlane {
   async drain(options: DrainOptions): Promise<void> {
     await this.#server.drain(options);
     this.#telemetry.close();
-    this.#passwords.close();
   }
 
   close(): void {
     this.#server.close();
     this.#telemetry.close();
-    this.#passwords.close();
   }
-}
-
-/** Whether there are users whose passwords may be to verify. */
-export function hasUsers({ credentials: { changed } }: SnapshotDelta): boolean {
-  return changed.some(({ users }) => users !== null);
 }
 
 /**

@@ -13,12 +13,12 @@
 import { type Address, describeListenError } from "../../shared/net/address.ts";
 import type { Logger } from "../../shared/log.ts";
 import { ConnectionCounts } from "../listen/connection_counts.ts";
-import { type DataPlane, hasUsers, type ServedSnapshot } from "./data_plane.ts";
+import type { DataPlane, ServedSnapshot } from "./data_plane.ts";
 import { joinedStates, type SocketStates } from "../listen/listener_sockets.ts";
 import { SelfProbes } from "../listen/self_probes.ts";
 import { PasswordQueue } from "../filters/passwords/password_queue.ts";
 import type { DrainOptions } from "../server.ts";
-import { type SnapshotDelta, SnapshotDiffer } from "../config/diff.ts";
+import { hasUsers, type SnapshotDelta, SnapshotDiffer } from "../config/diff.ts";
 import { STALL_LIMITS, type StallLimits, StallWatch } from "./stall_watch.ts";
 import type { TelemetryHub } from "../telemetry/hub.ts";
 import { WorkerMember } from "./worker_member.ts";

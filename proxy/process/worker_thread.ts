@@ -42,20 +42,12 @@ export class LinkedThread implements WorkerThread {
     this.#end = end;
   }
 
-  get onmessage(): WorkerThread["onmessage"] {
-    return this.#port.onmessage as WorkerThread["onmessage"];
-  }
-
   set onmessage(listener: WorkerThread["onmessage"]) {
     this.#port.onmessage = listener;
   }
 
   postMessage(message: ToWorker): void {
     this.#port.postMessage(message);
-  }
-
-  get onerror(): WorkerThread["onerror"] {
-    return this.#onerror;
   }
 
   /** Who listens after its death is told of it, as soon as they have finished what they do. */

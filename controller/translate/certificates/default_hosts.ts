@@ -4,7 +4,7 @@
  * the default one, so that plain HTTP to them is redirected to HTTPS as ingress-nginx does.
  *
  * Clients get the default certificate for such a host in any case; being listed makes the host one of HTTPS.
- * A host that the certificate does not name is left out: its clients would be sent to a warning.
+ * A host that the certificate does not name is left out: browsers would refuse the redirect's target.
  */
 import type { Certificate } from "../../../shared/snapshot/types.ts";
 import { isSameList, LastResult } from "../../base/memo.ts";

@@ -82,7 +82,7 @@ export class PasswordQueue {
     return settled;
   };
 
-  /** Starts the thread, so that the first check need not wait for it: a second, where it is started by a worker. */
+  /** Starts the thread, so that the first check need not wait for it: a second where a worker starts it. */
   prepare(): void {
     try {
       this.#verifier ??= this.#open();
@@ -121,7 +121,7 @@ export class PasswordQueue {
 
   #open(): Verifier {
     const verifier = this.#start();
-    // See `worker_thread.ts`: what comes first waits.
+    // Deno delays the first message where a worker starts the thread: see `worker_thread.ts`.
     verifier.postMessage({ id: NO_CHECK, hash: "", password: "" });
     verifier.onmessage = ({ data: { id, isRight } }) => {
       const waiting = this.#remove(id);

@@ -85,6 +85,11 @@ export function needsProfile(row: Row): boolean {
   return isHonoured(row) && row.protects && canClose(row);
 }
 
+/** Of these, whether it closes them by itself, and not only beside others. */
+export function closesWithoutProfile(row: Row): boolean {
+  return needsProfile(row) && row.protectsBeside === undefined;
+}
+
 /** What turns a feature off: Go's booleans, nginx's own word, and no limit. */
 const OFF: ReadonlySet<string> = new Set(["false", "f", "off", "0"]);
 
