@@ -272,7 +272,13 @@ const PROXY: Readonly<Record<string, readonly string[]>> = {
   "proxy/config": ["proxy/certificates"],
   "proxy/config/stream": ["proxy/config"],
   "proxy/errors.ts": [],
-  "proxy/filters": ["proxy/errors.ts", "proxy/filters/access", "proxy/grpc", "proxy/http"],
+  "proxy/filters": [
+    "proxy/errors.ts",
+    "proxy/filters/access",
+    "proxy/grpc",
+    "proxy/http",
+    "proxy/router/patterns",
+  ],
   "proxy/filters/access": ["proxy/errors.ts", "proxy/filters/passwords", "proxy/http"],
   "proxy/filters/passwords": ["proxy/errors.ts"],
   "proxy/forward": [
@@ -330,10 +336,12 @@ const PROXY: Readonly<Record<string, readonly string[]>> = {
     "proxy/http1",
     "proxy/http2",
     "proxy/router",
+    "proxy/router/patterns",
     "proxy/telemetry",
     "proxy/upstream",
   ],
-  "proxy/router": ["proxy/http"],
+  "proxy/router": ["proxy/http", "proxy/router/patterns"],
+  "proxy/router/patterns": [],
   "proxy/server.ts": [
     "proxy/certificates",
     "proxy/config",

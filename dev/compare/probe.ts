@@ -2,7 +2,7 @@
  * Requests that show what a snapshot does. In: a route. Out: requests that it takes by itself: of its host, its
  * path and a longer one, with the method, headers and parameters that it wants. Pure.
  */
-import { compilePattern } from "../../proxy/http/pattern.ts";
+import { compilePattern } from "../../proxy/router/patterns/pattern.ts";
 import { literalStart } from "../../shared/path/literal_start.ts";
 import { sharedSocketOf } from "../../shared/snapshot/listener_id.ts";
 import type { PathMatch, Route } from "../../shared/snapshot/types.ts";
@@ -55,7 +55,7 @@ function pathsOf({ type, value }: PathMatch): string[] {
     case "Regex": {
       const start = literalStart(value);
       const compiled = compilePattern(value);
-      return compiled.ok && start.startsWith("/") && compiled.expression.test(start) ? [start] : [];
+      return compiled.ok && start.startsWith("/") && compiled.matches(start) ? [start] : [];
     }
   }
 }

@@ -3,7 +3,7 @@
  * takes it, and whether a backend gets it, at which terms. Whether endpoints are ready makes no difference. Pure.
  */
 import { brokenMatch } from "../../proxy/router/conditions.ts";
-import { compilePattern } from "../../proxy/http/pattern.ts";
+import { compilePattern } from "../../proxy/router/patterns/pattern.ts";
 import { compileTable, type RouteTable } from "../../proxy/router/table.ts";
 import { upstreamsOf } from "../../shared/snapshot/forward_action.ts";
 import { routeKey } from "../../shared/snapshot/route_key.ts";

@@ -12,7 +12,7 @@ import { ProxyError } from "../errors.ts";
 import { asciiBytes, DROPPED, type Fields, REFERER, USER_AGENT } from "../http/fields.ts";
 import { equalsLower } from "../http/letter_case.ts";
 import type { Exchange } from "../http/message.ts";
-import { compileSearch } from "../http/pattern.ts";
+import { compileSearch } from "../router/patterns/pattern.ts";
 import type { Filter } from "./filter.ts";
 
 export interface BlockedClientsServices {

@@ -15,7 +15,7 @@ import { extended } from "../http/changed_fields.ts";
 import { dropNamed } from "../http/field_values.ts";
 import { asciiBytes, fieldsOf } from "../http/fields.ts";
 import { type Exchange, NO_BODY, type Reply, ResponseHead } from "../http/message.ts";
-import { compileSearch } from "../http/pattern.ts";
+import { compileSearch } from "../router/patterns/pattern.ts";
 import type { Filter } from "./filter.ts";
 
 type Rewrite = Extract<FilterSpec, { readonly kind: "rewrite" }>;

@@ -15,7 +15,7 @@ import type { CredentialStore } from "../filters/passwords/credential_store.ts";
 import type { Limits } from "../http/limits.ts";
 import type { LoopMark } from "../http/loop_mark.ts";
 import { brokenMatch } from "../router/conditions.ts";
-import { PatternCache } from "../http/pattern.ts";
+import { PatternCache } from "../router/patterns/pattern.ts";
 import { SocketListeners } from "../router/socket_listeners.ts";
 import { type Binding, RouteTable } from "../router/table.ts";
 import type { SnapshotDelta } from "../config/diff.ts";

@@ -6,7 +6,7 @@
  * keeps its requests, which else would fall to a broader route.
  */
 import type { RouteMatch } from "../../shared/snapshot/types.ts";
-import { type PatternCompiler } from "../http/pattern.ts";
+import { type PatternCompiler } from "./patterns/pattern.ts";
 import type { RequestView } from "./request_view.ts";
 
 type ValueMatch = NonNullable<RouteMatch["headers"]>[number];
@@ -16,7 +16,7 @@ interface Condition {
   /** What the value must be; null where a pattern says. */
   readonly exact: string | null;
   /** Null for an exact value, or one that does not compile. */
-  readonly expression: RegExp | null;
+  readonly matches: ((value: string) => boolean) | null;
 }
 
 const NONE: readonly Condition[] = [];
@@ -61,13 +61,13 @@ export function brokenMatch(match: RouteMatch, compile: PatternCompiler): string
 }
 
 function condition({ name, type, value }: ValueMatch, compile: PatternCompiler): Condition {
-  if (type === "Exact") return { name, exact: value, expression: null };
+  if (type === "Exact") return { name, exact: value, matches: null };
   const compiled = compile(value);
-  return { name, exact: null, expression: compiled.ok ? compiled.expression : null };
+  return { name, exact: null, matches: compiled.ok ? compiled.matches : null };
 }
 
-function holds({ exact, expression }: Condition, value: string | null): boolean {
+function holds({ exact, matches }: Condition, value: string | null): boolean {
   if (value === null) return false;
   if (exact !== null) return value === exact;
-  return expression === null || expression.test(value);
+  return matches === null || matches(value);
 }

@@ -4,12 +4,12 @@ import { RequestHead } from "../http/message.ts";
 import { fieldsOf } from "../http/fields.ts";
 import type { RouteMatch } from "../../shared/snapshot/types.ts";
 import { brokenMatch, Conditions } from "./conditions.ts";
-import { type CompiledPattern, wholeText } from "../http/pattern.ts";
+import { type CompiledPattern, wholeText } from "./patterns/pattern.ts";
 import { RequestView } from "./request_view.ts";
 
 /** This process may have been started without V8's flags. */
 function compileUnchecked(pattern: string): CompiledPattern {
-  return { ok: true, expression: wholeText(pattern) };
+  return { ok: true, matches: wholeText(pattern) };
 }
 
 interface Case {

@@ -24,7 +24,7 @@ import {
   type RequestDetails,
 } from "./losers.ts";
 import { httpsLocation, type HttpsUrlStyle, isAcmeChallenge } from "../http/https_location.ts";
-import { compilePattern } from "../http/pattern.ts";
+import { compilePattern } from "./patterns/pattern.ts";
 import { BAD_PATH, compileTable } from "./table.ts";
 
 /** See `PATH_MATCH`. */

@@ -12,7 +12,7 @@ import { literalStart } from "../../shared/path/literal_start.ts";
 import type { HostSettings, Route, RouteMatch, Snapshot } from "../../shared/snapshot/types.ts";
 import { Conditions, isUnconditional } from "./conditions.ts";
 import { hostPatternTakes, patternsOf } from "./host.ts";
-import { compilePattern } from "../http/pattern.ts";
+import { compilePattern } from "./patterns/pattern.ts";
 import { type MatchedRequest, RequestView } from "./request_view.ts";
 
 /** What a client sends besides host and path. */
@@ -179,9 +179,7 @@ class Reasons {
           : `StringPrefix ${value} does not match the start of the path`;
       case "Regex": {
         const compiled = compilePattern(value);
-        const takes = compiled.ok
-          ? compiled.expression.test(path)
-          : path.startsWith(literalStart(value));
+        const takes = compiled.ok ? compiled.matches(path) : path.startsWith(literalStart(value));
         if (takes) return null;
         return written === undefined
           ? `the regular expression ${value} does not match the whole path`

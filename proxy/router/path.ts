@@ -21,7 +21,7 @@ import type { PathMatch, RouteMatch } from "../../shared/snapshot/types.ts";
 import { Candidates, NONE } from "./candidates.ts";
 import { Conditions, isUnconditional } from "./conditions.ts";
 import { Interned } from "./interned.ts";
-import { compilePattern, type PatternCompiler } from "../http/pattern.ts";
+import { compilePattern, type PatternCompiler } from "./patterns/pattern.ts";
 import { type MatchedRequest, RequestView } from "./request_view.ts";
 import { Segments } from "./segments.ts";
 
@@ -245,7 +245,7 @@ function keyOf(matches: readonly TreeMatch[]): string {
 function comparison({ type, value }: PathMatch, compile: PatternCompiler) {
   if (type !== "Regex") return (path: string) => path.startsWith(value);
   const compiled = compile(value);
-  if (compiled.ok) return (path: string) => compiled.expression.test(path);
+  if (compiled.ok) return compiled.matches;
   // The route responds with 500 to what it may have been meant for; see `conditions.ts`.
   const start = literalStart(value);
   return (path: string) => path.startsWith(start);

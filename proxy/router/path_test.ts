@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { RouteMatch } from "../../shared/snapshot/types.ts";
 import { PathTrees } from "./path.ts";
-import { compilePattern } from "../http/pattern.ts";
+import { compilePattern } from "./patterns/pattern.ts";
 
 const prefix = (value: string): RouteMatch => ({ path: { type: "Prefix", value } });
 const exact = (value: string): RouteMatch => ({ path: { type: "Exact", value } });

@@ -13,7 +13,7 @@ import {
   matchLinearly,
   redirectsLinearly,
 } from "../../tests/support/linear_matcher.ts";
-import { type CompiledPattern, wholeText } from "../http/pattern.ts";
+import { type CompiledPattern, wholeText } from "./patterns/pattern.ts";
 import type { MatchedRequest } from "./request_view.ts";
 import { compileTable } from "./table.ts";
 
@@ -118,7 +118,7 @@ function matched({ method, query, headers }: LinearRequest): MatchedRequest {
 
 /** This process may have been started without V8's flags. */
 function compileUnchecked(pattern: string): CompiledPattern {
-  return { ok: true, expression: wholeText(pattern) };
+  return { ok: true, matches: wholeText(pattern) };
 }
 
 function snapshotOf(

@@ -30,7 +30,7 @@ import {
   ListenerIndex,
 } from "./listener_hosts.ts";
 import { PathTrees, REFUSED, type TreeMatch } from "./path.ts";
-import { compilePattern, type PatternCompiler } from "../http/pattern.ts";
+import { compilePattern, type PatternCompiler } from "./patterns/pattern.ts";
 import { type MatchedRequest, PLAIN_REQUEST } from "./request_view.ts";
 
 /** No route takes the request, and there is no default action. */

@@ -2,6 +2,7 @@
  * What the router reads of requests whose routes have conditions. In: nothing. Out: rows of the
  * table.
  */
+import { Automata } from "../../proxy/router/patterns/automaton.ts";
 import { asciiBytes, Fields } from "../../proxy/http/fields.ts";
 import { DEFAULT_LIMITS } from "../../proxy/http/limits.ts";
 import { RequestHead } from "../../proxy/http/message.ts";
@@ -62,7 +63,21 @@ function lost(match: (number: number) => RouteMatch) {
   };
 }
 
+/** What V8 would follow many ways through, and a pattern with more states than an automaton may have. */
+const LONG_TEXTS = ["(?:a+)+$", "(?:.*)(?:.*)(?:.*)(?:.*)c", `(?:a|/)*a${"[a/]".repeat(16)}`];
+
+const AUTOMATA = new Automata();
+
 export const ROUTER_PARSERS: readonly Parser[] = [
+  textParser({
+    name: "a path that is compared with regular expressions",
+    functions: [
+      "proxy/router/patterns/automaton.ts Automata.matches",
+      "proxy/router/patterns/automaton.ts Automaton.matches",
+    ],
+    bytes: HEAD_BYTES,
+    read: (text) => () => LONG_TEXTS.forEach((pattern) => AUTOMATA.matches(pattern, text)),
+  }),
   textParser({
     name: "a header that routes have conditions on",
     functions: [

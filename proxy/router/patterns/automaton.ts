@@ -1,0 +1,233 @@
+/**
+ * A deterministic automaton of a regular expression, for long texts. In: a pattern, then texts. Out: whether
+ * it matches a whole text, in a step for each character, however the pattern is written.
+ *
+ * V8's linear engine follows all ways through a pattern at once, and takes 30 to 70 ns for each of them and each
+ * character: a path of 4,000 characters took the event loop up to 1.2 ms a pattern. States are made
+ * when a text first leads there, as in RE2.
+ */
+import { type CharacterSet, type PatternTree, readPattern } from "./pattern_tree.ts";
+
+/** Of an automaton; texts that lead to further ones are left to V8. */
+const MAX_STATES = 256;
+
+/** States times classes of characters: 32 KiB. */
+const MAX_TRANSITIONS = 16_384;
+
+/** Steps of all states: about 200 KiB. */
+const MAX_STATE_STEPS = 16_384;
+
+/** Steps of a pattern with its repetitions written out. */
+const MAX_STEPS = 4096;
+
+/** A step of the pattern; `next` and `other` are indexes of steps. */
+type Step =
+  | { readonly kind: "set"; readonly set: CharacterSet; next: number }
+  | { readonly kind: "split"; next: number; other: number }
+  | { readonly kind: "start" | "end"; next: number }
+  | { readonly kind: "match" };
+
+/** Nothing matches from here. */
+const DEAD = 0;
+const UNKNOWN = -1;
+
+/** Those of the patterns that had long texts last: many routes may have patterns, and each could be asked for. */
+export class Automata {
+  static readonly #MOST = 32;
+  /** By pattern, the one used last at the end; null where there is none. */
+  readonly #all = new Map<string, Automaton | null>();
+
+  /** Whether the pattern matches the whole text; null where only V8 can tell. */
+  matches(pattern: string, text: string): boolean | null {
+    let automaton = this.#all.get(pattern);
+    if (automaton === undefined) {
+      automaton = Automaton.of(pattern);
+      if (this.#all.size >= Automata.#MOST) this.#all.delete(this.#all.keys().next().value!);
+    } else this.#all.delete(pattern);
+    this.#all.set(pattern, automaton);
+    return automaton === null ? null : automaton.matches(text);
+  }
+}
+
+export class Automaton {
+  readonly #steps: readonly Step[];
+  readonly #classes: CharacterClasses;
+  readonly #transitions: Int16Array;
+  /** The steps of each state, which wait for a character or the end. */
+  readonly #states: number[][] = [];
+  readonly #numbers = new Map<string, number>();
+  /** By state, whether the pattern matches where the text ends: 1, 0, or `UNKNOWN`. */
+  readonly #isMatch: Int8Array;
+  readonly #first: number;
+  #stateSteps = 0;
+
+  /** Null for a pattern that `readPattern` or the bound of steps refuses. */
+  static of(pattern: string): Automaton | null {
+    const tree = readPattern(pattern);
+    const steps = tree === null ? null : stepsOf(tree);
+    if (steps === null) return null;
+    return new Automaton(steps, new CharacterClasses(steps));
+  }
+
+  private constructor(steps: readonly Step[], classes: CharacterClasses) {
+    this.#steps = steps;
+    this.#classes = classes;
+    const most = Math.min(MAX_STATES, Math.floor(MAX_TRANSITIONS / classes.count));
+    this.#transitions = new Int16Array(most * classes.count).fill(UNKNOWN);
+    this.#isMatch = new Int8Array(most).fill(UNKNOWN);
+    this.#state([]);
+    // Where it is reached again, the text no longer starts there: a state of its own.
+    this.#first = this.#state(this.#reached([steps.length - 1], true, false), "start");
+  }
+
+  /** Null for a text with characters beyond Latin-1, or where there would be too many states. */
+  matches(text: string): boolean | null {
+    const { of: classOf, count } = this.#classes;
+    const transitions = this.#transitions;
+    let state = this.#first;
+    for (let i = 0; i < text.length; i++) {
+      const code = text.charCodeAt(i);
+      if (code > 0xff) return null;
+      const at = state * count + classOf[code];
+      let next = transitions[at];
+      if (next < 0) {
+        next = this.#follow(state, code);
+        if (next < 0) return null;
+        transitions[at] = next;
+      }
+      if (next === DEAD) return false;
+      state = next;
+    }
+    return this.#matchesAtEnd(state);
+  }
+
+  /** The state that a character leads to, or `UNKNOWN` where there is no room for it. */
+  #follow(state: number, code: number): number {
+    const targets: number[] = [];
+    for (const index of this.#states[state]) {
+      const step = this.#steps[index];
+      if (step.kind === "set" && step.set[code] === 1) targets.push(step.next);
+    }
+    return this.#state(this.#reached(targets, false, false));
+  }
+
+  #matchesAtEnd(state: number): boolean {
+    if (this.#isMatch[state] === UNKNOWN) {
+      // The empty text starts and ends at once.
+      const reached = this.#reached(this.#states[state], state === this.#first, true);
+      const isMatch = reached.some((index) => this.#steps[index].kind === "match");
+      this.#isMatch[state] = isMatch ? 1 : 0;
+    }
+    return this.#isMatch[state] === 1;
+  }
+
+  /** The steps that are reached without a character, in order. */
+  #reached(from: readonly number[], isAtStart: boolean, isAtEnd: boolean): number[] {
+    const seen = new Set<number>();
+    const open = [...from];
+    const waiting: number[] = [];
+    for (let index = open.pop(); index !== undefined; index = open.pop()) {
+      if (seen.has(index)) continue;
+      seen.add(index);
+      const step = this.#steps[index];
+      if (step.kind === "split") open.push(step.next, step.other);
+      else if (step.kind === "start") {
+        if (isAtStart) open.push(step.next);
+      } else if (step.kind === "end" && isAtEnd) open.push(step.next);
+      else waiting.push(index);
+    }
+    return waiting.sort((a, b) => a - b);
+  }
+
+  #state(steps: number[], place = ""): number {
+    const key = place + steps.join(" ");
+    let number = this.#numbers.get(key);
+    if (number === undefined) {
+      this.#stateSteps += steps.length;
+      if (this.#states.length >= this.#isMatch.length || this.#stateSteps > MAX_STATE_STEPS) {
+        return UNKNOWN;
+      }
+      number = this.#states.push(steps) - 1;
+      this.#numbers.set(key, number);
+    }
+    return number;
+  }
+}
+
+/** The steps of a tree, of which the last one is the first; null where there would be too many. */
+function stepsOf(tree: PatternTree): Step[] | null {
+  const steps: Step[] = [{ kind: "match" }];
+  const add = (step: Step): number => {
+    if (steps.length >= MAX_STEPS) throw new TooMany();
+    return steps.push(step) - 1;
+  };
+  /** The step that a tree begins with, where `next` follows it. */
+  const before = (tree: PatternTree, next: number): number => {
+    switch (tree.kind) {
+      case "set":
+        return add({ kind: "set", set: tree.set, next });
+      case "start":
+      case "end":
+        return add({ kind: tree.kind, next });
+      case "sequence":
+        return tree.items.reduceRight((after, item) => before(item, after), next);
+      case "choice":
+        return tree.items.map((item) => before(item, next))
+          .reduceRight((other, first) => add({ kind: "split", next: first, other }));
+      case "repetition":
+        return repeated(tree, next);
+    }
+  };
+  const repeated = (
+    { item, least, most }: PatternTree & { kind: "repetition" },
+    next: number,
+  ): number => {
+    let first = next;
+    if (most === Infinity) {
+      const split = add({ kind: "split", next, other: next });
+      (steps[split] as { other: number }).other = before(item, split);
+      first = split;
+    }
+    // Those beyond the least may each be the last one.
+    for (let i = most === Infinity ? least : most; i > 0; i--) {
+      const inner = before(item, first);
+      // It is empty, and so is each repetition.
+      if (inner === first) break;
+      first = i > least ? add({ kind: "split", next: inner, other: next }) : inner;
+    }
+    return first;
+  };
+  try {
+    const first = before(tree, 0);
+    add({ kind: "split", next: first, other: first });
+    return steps;
+  } catch (error) {
+    if (error instanceof TooMany) return null;
+    throw error;
+  }
+}
+
+class TooMany extends Error {}
+
+/** Characters that all steps treat alike are one class. */
+class CharacterClasses {
+  readonly of = new Uint8Array(256);
+  readonly count: number = 1;
+
+  constructor(steps: readonly Step[]) {
+    const known = new Set<string>();
+    for (const step of steps) {
+      if (step.kind !== "set") continue;
+      const key = step.set.join("");
+      if (known.has(key)) continue;
+      known.add(key);
+      const numbers = new Map<number, number>();
+      for (let code = 0; code < this.of.length; code++) {
+        const pair = this.of[code] * 2 + step.set[code];
+        if (!numbers.has(pair)) numbers.set(pair, numbers.size);
+        this.of[code] = numbers.get(pair)!;
+      }
+      this.count = numbers.size;
+    }
+  }
+}
