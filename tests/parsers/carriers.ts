@@ -9,7 +9,6 @@ export const CARRIERS: readonly Exceptions[] = [
     reason: "Writes or sends once what has been read and checked, or what we make ourselves.",
     functions: {
       "proxy/telemetry/traces/otlp_client.ts": ["exportTo"],
-      "proxy/telemetry/traces/span_line.ts": ["SpanLine.attempt", "SpanLine.request"],
       "proxy/forward/local_reply.ts": ["localReply"],
       "controller/outputs/addresses/names.ts": ["sliceName"],
       "controller/outputs/addresses/refusal.ts": ["foreignFault"],

@@ -31,7 +31,7 @@ export interface ExporterTimes {
 export const EXPORTER_TIMES: ExporterTimes = {
   ...{ request: 10_000, backoff: 1000, longest: 30_000 },
   // OpenTelemetry's batch processor waits for 5 s; workers have waited for one already.
-  gather: 2000,
+  gather: 4000,
 };
 
 /** How often a request is sent. */

@@ -11,9 +11,7 @@
 import { ERROR_KINDS, type ErrorCode } from "../../../shared/error_kinds.ts";
 import { formatAddress } from "../../../shared/net/address.ts";
 import { serviceOf } from "../../../shared/snapshot/forward_action.ts";
-import { requestIdOf } from "../../http/forwarded_headers.ts";
-import { type AttemptSpan, type Exchange, type RequestTrace, SAMPLED } from "../../http/message.ts";
-import { turnNow } from "../../io/turn_clock.ts";
+import type { AttemptSpan, RequestTrace } from "../../http/message.ts";
 import { type LogBuffer, type Piece, pieceOf } from "../lines/log_buffer.ts";
 
 /** Values of the enumerations `SpanKind` and `StatusCode`. */
@@ -86,6 +84,42 @@ const VERSIONS: Readonly<Record<number, string>> = { 10: "1.0", 11: "1.1", 20: "
 /** The path of a route in the id that most have: `app.example.com Prefix /api`. */
 const ROUTE_PATH = /^\S+ (?:Exact|Prefix|StringPrefix|Regex) (\S+)/;
 
+/** What its spans show of a request that has ended; the objects of its exchange serve the next one. */
+export interface EndedRequest {
+  readonly trace: RequestTrace;
+  /** Hexadecimal digits. */
+  readonly traceId: string;
+  readonly isSampled: boolean;
+  /** When it ended, in ms since the epoch. */
+  readonly endedAt: number;
+  /** The same as `turnNow`, as which attempts have their times. */
+  readonly endedTurn: number;
+  /** In ms. */
+  readonly duration: number;
+  readonly method: string;
+  /** As the client has sent them; the query with its `?`, or "". */
+  readonly path: string;
+  readonly query: string;
+  /** As backends got them. */
+  readonly sentPath: string;
+  readonly sentQuery: string;
+  readonly host: string;
+  readonly authority: string;
+  readonly isSecure: boolean;
+  readonly clientAddress: string;
+  readonly peerAddress: string;
+  readonly peerPort: number;
+  /** As `ExchangeRecord.version`. */
+  readonly version: number;
+  readonly userAgent: string;
+  readonly requestId: string;
+  readonly route: string;
+  readonly upstream: string;
+  /** 0 for no response. */
+  readonly status: number;
+  readonly error: ErrorCode | null;
+}
+
 export class SpanLine {
   readonly #out: LogBuffer;
   /** Whether queries are written. */
@@ -96,65 +130,60 @@ export class SpanLine {
     this.#query = query;
   }
 
-  /** The span of a request, at its end. `now` in ms since the epoch. */
-  request(exchange: Exchange, trace: RequestTrace, traceId: string, now: number): void {
-    const { record, request, client } = exchange;
-    const method = METHODS.has(record.method) ? record.method : "_OTHER";
-    const path = ROUTE_PATH.exec(record.route ?? "")?.[1] ?? "";
-    this.#begin(traceId, trace.spanId, trace.parentId, trace.state);
-    const remote = trace.parentId === "" ? 0 : IS_REMOTE;
-    this.#flags((record.tracing === SAMPLED ? 1 : 0) | HAS_IS_REMOTE | remote);
-    this.#named(trace.name || nameOf(method, path), SERVER);
-    this.#times(now, record.duration, 0);
-    this.#text(KEYS.method, method);
-    if (method !== record.method) this.#text(KEYS.originalMethod, record.method);
-    if (record.status !== 0) this.#integer(KEYS.status, record.status);
-    this.#text(KEYS.httpRoute, path);
-    this.#text(KEYS.scheme, client.secure ? "https" : "http");
-    this.#text(KEYS.path, record.requestedPath ?? request.path);
-    if (this.#query) {
-      const query = record.requestedPath === null ? request.query : record.requestedQuery;
-      this.#text(KEYS.query, query.slice(1));
-    }
-    this.#text(KEYS.serverAddress, request.host);
-    this.#integer(KEYS.serverPort, portOf(request.authority, client.secure));
-    this.#text(KEYS.clientAddress, record.clientAddress);
-    this.#text(KEYS.peerAddress, client.address);
-    this.#integer(KEYS.peerPort, client.port);
-    this.#text(KEYS.version, VERSIONS[record.version] ?? "");
-    this.#text(KEYS.userAgent, record.userAgent ?? "");
-    this.#text(KEYS.requestId, requestIdOf(exchange));
-    this.#text(KEYS.route, record.route ?? "");
-    this.#text(KEYS.filter, trace.filter);
-    this.#service(record.upstream);
-    const isFailure = record.status >= 500 || record.status === 0 || isServerError(record.error);
-    this.#end(record.error, isFailure ? record.status : 0, isFailure);
+  /** The span of a request, and those of its attempts. */
+  request(request: EndedRequest): void {
+    this.#whole(request);
+    for (const attempt of request.trace.attempts) this.#attempt(request, attempt);
   }
 
-  /** The span of an attempt. `now` as `turnNow`, in ms since the epoch. */
-  attempt(
-    { record, request }: Exchange,
-    trace: RequestTrace,
-    attempt: AttemptSpan,
-    traceId: string,
-    now: number,
-  ): void {
+  #whole(request: EndedRequest): void {
+    const { trace, status, error } = request;
+    const method = METHODS.has(request.method) ? request.method : "_OTHER";
+    const path = ROUTE_PATH.exec(request.route)?.[1] ?? "";
+    this.#begin(request.traceId, trace.spanId, trace.parentId, trace.state);
+    const remote = trace.parentId === "" ? 0 : IS_REMOTE;
+    this.#flags((request.isSampled ? 1 : 0) | HAS_IS_REMOTE | remote);
+    this.#named(trace.name || nameOf(method, path), SERVER);
+    this.#times(request.endedAt, request.duration, 0);
+    this.#text(KEYS.method, method);
+    if (method !== request.method) this.#text(KEYS.originalMethod, request.method);
+    if (status !== 0) this.#integer(KEYS.status, status);
+    this.#text(KEYS.httpRoute, path);
+    this.#text(KEYS.scheme, request.isSecure ? "https" : "http");
+    this.#text(KEYS.path, request.path);
+    if (this.#query) this.#text(KEYS.query, request.query.slice(1));
+    this.#text(KEYS.serverAddress, request.host);
+    this.#integer(KEYS.serverPort, portOf(request.authority, request.isSecure));
+    this.#text(KEYS.clientAddress, request.clientAddress);
+    this.#text(KEYS.peerAddress, request.peerAddress);
+    this.#integer(KEYS.peerPort, request.peerPort);
+    this.#text(KEYS.version, VERSIONS[request.version] ?? "");
+    this.#text(KEYS.userAgent, request.userAgent);
+    this.#text(KEYS.requestId, request.requestId);
+    this.#text(KEYS.route, request.route);
+    this.#text(KEYS.filter, trace.filter);
+    this.#service(request.upstream);
+    const isFailure = status >= 500 || status === 0 || isServerError(error);
+    this.#end(error, isFailure ? status : 0, isFailure);
+  }
+
+  #attempt(request: EndedRequest, attempt: AttemptSpan): void {
     const { address, port } = attempt.endpoint;
-    const method = METHODS.has(record.method) ? record.method : "_OTHER";
-    const turn = turnNow();
+    const { trace, endedTurn } = request;
+    const method = METHODS.has(request.method) ? request.method : "_OTHER";
     const where = formatAddress({ hostname: address, port });
-    const query = this.#query ? request.query : "";
-    this.#begin(traceId, attempt.id, trace.spanId, trace.state);
-    this.#flags((record.tracing === SAMPLED ? 1 : 0) | HAS_IS_REMOTE);
+    const query = this.#query ? request.sentQuery : "";
+    this.#begin(request.traceId, attempt.id, trace.spanId, trace.state);
+    this.#flags((request.isSampled ? 1 : 0) | HAS_IS_REMOTE);
     this.#named(method === "_OTHER" ? "HTTP" : method, CLIENT);
-    this.#times(now, turn - attempt.startedAt, turn - attempt.endedAt);
+    this.#times(request.endedAt, endedTurn - attempt.startedAt, endedTurn - attempt.endedAt);
     this.#text(KEYS.method, method);
     if (attempt.status !== 0) this.#integer(KEYS.status, attempt.status);
     if (attempt.resends > 0) this.#integer(KEYS.resends, attempt.resends);
-    this.#text(KEYS.full, `${schemeOf(attempt.endpoint)}://${where}${request.path}${query}`);
+    this.#text(KEYS.full, `${schemeOf(attempt.endpoint)}://${where}${request.sentPath}${query}`);
     this.#text(KEYS.serverAddress, address);
     this.#integer(KEYS.serverPort, port);
-    this.#service(record.upstream);
+    this.#service(request.upstream);
     const isFailure = attempt.status >= 400 || attempt.error !== null;
     this.#end(attempt.error, isFailure ? attempt.status : 0, isFailure);
   }

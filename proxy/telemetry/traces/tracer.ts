@@ -16,7 +16,6 @@ import {
   TRACESTATE,
   X_REQUEST_ID,
 } from "../../http/fields.ts";
-import { TRACEPARENT_INDEX } from "../../http/forwarded_headers.ts";
 import {
   type AttemptSpan,
   type Exchange,
@@ -27,12 +26,13 @@ import {
   UNSAMPLED,
   UNTRACED,
 } from "../../http/message.ts";
+import { requestIdOf, TRACEPARENT_INDEX } from "../../http/forwarded_headers.ts";
 import { REQUEST_ID_LENGTH, writeRandomDigits } from "../../http/request_id.ts";
 import { turnNow } from "../../io/turn_clock.ts";
 import { LineBatch } from "../lines/line_batch.ts";
 import { keepFields } from "../lines/kept_fields.ts";
 import type { SpanDropReason, TraceOptions } from "./options.ts";
-import { SpanLine } from "./span_line.ts";
+import { type EndedRequest, SpanLine } from "./span_line.ts";
 import {
   FLAGS_AT,
   isSampled,
@@ -57,6 +57,11 @@ export interface SpanBatch {
 const FLUSH_INTERVAL = 1000;
 /** Or when it has this many bytes. */
 const BATCH_SIZE = 64 * 1024;
+/**
+ * Requests whose spans are written at once: of one in a hundred, the code and its tables are no longer in the
+ * processor's caches.
+ */
+const WRITTEN_TOGETHER = 16;
 /** Spans a second of failed requests that are not sampled: an outage must not flood whoever stores them. */
 const ERROR_SPANS = 50;
 /**
@@ -75,6 +80,8 @@ export class Tracer {
   #dropped: Partial<Record<SpanDropReason, number>> = {};
   readonly #batch: LineBatch;
   readonly #line: SpanLine;
+  /** Of which no spans are written yet. */
+  readonly #ended: EndedRequest[] = [];
   /** Traces from this value on are sampled. */
   readonly #threshold: number;
   /** The second in which `#errorSpans` were written. */
@@ -86,6 +93,7 @@ export class Tracer {
     this.#batch = new LineBatch({
       interval: FLUSH_INTERVAL,
       size: BATCH_SIZE,
+      complete: () => this.#write(),
       send: (bytes, spans) => {
         const dropped = this.#dropped;
         this.#dropped = {};
@@ -197,11 +205,16 @@ export class Tracer {
     if (!isChosen && !this.#takeErrorSpans(spans)) return this.#drop(spans, "error_limit");
     if (this.#batch.isFull) return this.#drop(spans, "queue_full");
     trace.spanId ||= newSpanId();
-    const id = traceIdIn(added);
-    this.#line.request(exchange, trace, id, now);
-    for (const attempt of trace.attempts) this.#line.attempt(exchange, trace, attempt, id, now);
+    const traceId = traceIdIn(added);
+    this.#ended.push(endedRequest(exchange, trace, traceId, now));
+    if (this.#ended.length >= WRITTEN_TOGETHER) this.#write();
     this.#batch.added(spans);
-    return isChosen ? id : null;
+    return isChosen ? traceId : null;
+  }
+
+  #write(): void {
+    for (const request of this.#ended) this.#line.request(request);
+    this.#ended.length = 0;
   }
 
   /** Hands over what there is. */
@@ -249,6 +262,42 @@ function hasFailed({ record: { status, error } }: Exchange): boolean {
 
 function traceOf({ record }: Exchange): RequestTrace {
   return record.trace ??= new RequestTrace();
+}
+
+function endedRequest(
+  exchange: Exchange,
+  trace: RequestTrace,
+  traceId: string,
+  now: number,
+): EndedRequest {
+  const { record, request, client } = exchange;
+  const isRewritten = record.requestedPath !== null;
+  return {
+    trace,
+    traceId,
+    isSampled: record.tracing === SAMPLED,
+    endedAt: now,
+    endedTurn: turnNow(),
+    duration: record.duration,
+    method: record.method,
+    path: record.requestedPath ?? request.path,
+    query: isRewritten ? record.requestedQuery : request.query,
+    sentPath: request.path,
+    sentQuery: request.query,
+    host: request.host,
+    authority: request.authority,
+    isSecure: client.secure,
+    clientAddress: record.clientAddress,
+    peerAddress: client.address,
+    peerPort: client.port,
+    version: record.version,
+    userAgent: record.userAgent ?? "",
+    requestId: requestIdOf(exchange),
+    route: record.route ?? "",
+    upstream: record.upstream,
+    status: record.status,
+    error: record.error,
+  };
 }
 
 /** The index of the traceparent to be the child of, which ends here; -1 where there is none. */
