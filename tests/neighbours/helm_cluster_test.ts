@@ -307,13 +307,16 @@ releaseTest(
       await eventually(path, async () => (await cluster.request("GET", path)).status === 200);
     }
     const monitor = { create: true, labels: { release: "prometheus" }, interval: "15s" };
-    const values = {
-      podMonitor: monitor,
-      serviceMonitor: monitor,
-      prometheusRule: { create: true, labels: { release: "prometheus" } },
-    };
-    await helm.succeed(["install", RELEASE, CHART, ...INTO, "--values=-"], stringify(values));
-    for (const kind of ["PodMonitor", "ServiceMonitor"]) {
+    // Either, as the chart refuses both.
+    for (
+      const [kind, key] of [["PodMonitor", "podMonitor"], ["ServiceMonitor", "serviceMonitor"]]
+    ) {
+      const values = {
+        [key]: monitor,
+        prometheusRule: { create: true, labels: { release: "prometheus" } },
+      };
+      const verb = ["upgrade", "--install", RELEASE, CHART, ...INTO, "--values=-"];
+      await helm.succeed(verb, stringify(values));
       const monitors = await cluster.list("monitoring.coreos.com/v1", kind, {
         namespace: NAMESPACE,
       });

@@ -1,9 +1,9 @@
 /**
  * A deterministic automaton of a regular expression, for long texts. In: a pattern, then texts. Out: whether
- * it matches a whole text, in a step for each character, however the pattern is written.
+ * it matches a whole text, in a step for each character, or null where there would be too many states.
  *
  * V8's linear engine follows all ways through a pattern at once, and takes 30 to 70 ns for each of them and each
- * character: a path of 4,000 characters took the event loop up to 1.2 ms a pattern. States are made
+ * character: a path of 4,000 characters took the event loop 0.4 to 1.2 ms for patterns as `(a+)+$`. States are made
  * when a text first leads there, as in RE2.
  */
 import { type CharacterSet, type PatternTree, readPattern } from "./pattern_tree.ts";
@@ -14,11 +14,38 @@ const MAX_STATES = 256;
 /** States times classes of characters: 32 KiB. */
 const MAX_TRANSITIONS = 16_384;
 
-/** Steps of all states: about 200 KiB. */
-const MAX_STATE_STEPS = 16_384;
+/** Steps that are followed to find states: some 30 ms of CPU, once for a pattern. */
+const MAX_WORK = 1 << 18;
 
 /** Steps of a pattern with its repetitions written out. */
 const MAX_STEPS = 4096;
+
+/** Of all automata of an event loop, in bytes as they are estimated below: about 200 to 2,000 patterns. */
+const MAX_ROOM = 16 * 1024 * 1024;
+
+const PATTERN_BYTES = 200;
+const STEP_BYTES = 100;
+/** Of a set of characters, which equal steps share only where it is one character. */
+const SET_BYTES = 400;
+const STATE_BYTES = 200;
+/** Of a step in a state: a number, and its digits in the key. */
+const STATE_STEP_BYTES = 16;
+
+/** In bytes. */
+class Room {
+  #left = MAX_ROOM;
+  /** Something has found no room. */
+  isFull = false;
+
+  take(bytes: number): boolean {
+    if (bytes > this.#left) {
+      this.isFull = true;
+      return false;
+    }
+    this.#left -= bytes;
+    return true;
+  }
+}
 
 /** A step of the pattern; `next` and `other` are indexes of steps. */
 type Step =
@@ -31,27 +58,38 @@ type Step =
 const DEAD = 0;
 const UNKNOWN = -1;
 
-/** Those of the patterns that had long texts last: many routes may have patterns, and each could be asked for. */
+/**
+ * Of the patterns that have had long texts. None makes way for another one while requests are compared: with
+ * more patterns than fit, each request would build them all anew. Those that do not fit are V8's.
+ */
 export class Automata {
-  static readonly #MOST = 32;
-  /** By pattern, the one used last at the end; null where there is none. */
+  /** By pattern; null where there can be none. */
   readonly #all = new Map<string, Automaton | null>();
+  #room = new Room();
 
   /** Whether the pattern matches the whole text; null where only V8 can tell. */
   matches(pattern: string, text: string): boolean | null {
     let automaton = this.#all.get(pattern);
     if (automaton === undefined) {
-      automaton = Automaton.of(pattern);
-      if (this.#all.size >= Automata.#MOST) this.#all.delete(this.#all.keys().next().value!);
-    } else this.#all.delete(pattern);
-    this.#all.set(pattern, automaton);
+      if (!this.#room.take(PATTERN_BYTES + 2 * pattern.length)) return null;
+      automaton = Automaton.of(pattern, this.#room);
+      this.#all.set(pattern, automaton);
+    }
     return automaton === null ? null : automaton.matches(text);
+  }
+
+  /** The configuration has changed: patterns may have gone, whose room others may have. */
+  makeRoom(): void {
+    if (!this.#room.isFull) return;
+    this.#all.clear();
+    this.#room = new Room();
   }
 }
 
 export class Automaton {
   readonly #steps: readonly Step[];
   readonly #classes: CharacterClasses;
+  readonly #room: Room;
   readonly #transitions: Int16Array;
   /** The steps of each state, which wait for a character or the end. */
   readonly #states: number[][] = [];
@@ -59,40 +97,56 @@ export class Automaton {
   /** By state, whether the pattern matches where the text ends: 1, 0, or `UNKNOWN`. */
   readonly #isMatch: Int8Array;
   readonly #first: number;
-  #stateSteps = 0;
+  /** Steps that were followed. */
+  #work = 0;
 
-  /** Null for a pattern that `readPattern` or the bound of steps refuses. */
-  static of(pattern: string): Automaton | null {
+  /** Null for a pattern that `readPattern` or the bound of steps refuses, or for which there is no room. */
+  static of(pattern: string, room = new Room()): Automaton | null {
     const tree = readPattern(pattern);
     const steps = tree === null ? null : stepsOf(tree);
     if (steps === null) return null;
-    return new Automaton(steps, new CharacterClasses(steps));
+    const classes = new CharacterClasses(steps);
+    // Nearly all patterns have fewer states than steps.
+    const states = Math.min(
+      MAX_STATES,
+      2 * steps.length + 16,
+      Math.floor(MAX_TRANSITIONS / classes.count),
+    );
+    const bytes = STEP_BYTES * steps.length + SET_BYTES * classes.sets +
+      2 * states * classes.count;
+    return room.take(bytes) ? new Automaton(steps, classes, states, room) : null;
   }
 
-  private constructor(steps: readonly Step[], classes: CharacterClasses) {
+  private constructor(
+    steps: readonly Step[],
+    classes: CharacterClasses,
+    states: number,
+    room: Room,
+  ) {
     this.#steps = steps;
     this.#classes = classes;
-    const most = Math.min(MAX_STATES, Math.floor(MAX_TRANSITIONS / classes.count));
-    this.#transitions = new Int16Array(most * classes.count).fill(UNKNOWN);
-    this.#isMatch = new Int8Array(most).fill(UNKNOWN);
+    this.#room = room;
+    this.#transitions = new Int16Array(states * classes.count).fill(UNKNOWN);
+    this.#isMatch = new Int8Array(states).fill(UNKNOWN);
     this.#state([]);
     // Where it is reached again, the text no longer starts there: a state of its own.
     this.#first = this.#state(this.#reached([steps.length - 1], true, false), "start");
   }
 
-  /** Null for a text with characters beyond Latin-1, or where there would be too many states. */
+  /** Null for a text with characters beyond Latin-1, or that leads to too many states. */
   matches(text: string): boolean | null {
     const { of: classOf, count } = this.#classes;
     const transitions = this.#transitions;
     let state = this.#first;
+    if (state === UNKNOWN) return null;
     for (let i = 0; i < text.length; i++) {
       const code = text.charCodeAt(i);
       if (code > 0xff) return null;
       const at = state * count + classOf[code];
       let next = transitions[at];
-      if (next < 0) {
+      if (next === UNKNOWN) {
         next = this.#follow(state, code);
-        if (next < 0) return null;
+        if (next === UNKNOWN) return null;
         transitions[at] = next;
       }
       if (next === DEAD) return false;
@@ -103,6 +157,7 @@ export class Automaton {
 
   /** The state that a character leads to, or `UNKNOWN` where there is no room for it. */
   #follow(state: number, code: number): number {
+    if (this.#work > MAX_WORK) return UNKNOWN;
     const targets: number[] = [];
     for (const index of this.#states[state]) {
       const step = this.#steps[index];
@@ -136,20 +191,18 @@ export class Automaton {
       } else if (step.kind === "end" && isAtEnd) open.push(step.next);
       else waiting.push(index);
     }
+    this.#work += seen.size;
     return waiting.sort((a, b) => a - b);
   }
 
   #state(steps: number[], place = ""): number {
     const key = place + steps.join(" ");
-    let number = this.#numbers.get(key);
-    if (number === undefined) {
-      this.#stateSteps += steps.length;
-      if (this.#states.length >= this.#isMatch.length || this.#stateSteps > MAX_STATE_STEPS) {
-        return UNKNOWN;
-      }
-      number = this.#states.push(steps) - 1;
-      this.#numbers.set(key, number);
-    }
+    const known = this.#numbers.get(key);
+    if (known !== undefined) return known;
+    if (this.#states.length >= this.#isMatch.length) return UNKNOWN;
+    if (!this.#room.take(STATE_BYTES + STATE_STEP_BYTES * steps.length)) return UNKNOWN;
+    const number = this.#states.push(steps) - 1;
+    this.#numbers.set(key, number);
     return number;
   }
 }
@@ -213,21 +266,25 @@ class TooMany extends Error {}
 class CharacterClasses {
   readonly of = new Uint8Array(256);
   readonly count: number = 1;
+  /** How many sets the steps have. */
+  readonly sets: number;
 
   constructor(steps: readonly Step[]) {
-    const known = new Set<string>();
+    const { of } = this;
+    const known = new Set<CharacterSet>();
+    const numbers = new Int16Array(2 * of.length);
     for (const step of steps) {
-      if (step.kind !== "set") continue;
-      const key = step.set.join("");
-      if (known.has(key)) continue;
-      known.add(key);
-      const numbers = new Map<number, number>();
-      for (let code = 0; code < this.of.length; code++) {
-        const pair = this.of[code] * 2 + step.set[code];
-        if (!numbers.has(pair)) numbers.set(pair, numbers.size);
-        this.of[code] = numbers.get(pair)!;
+      if (step.kind !== "set" || known.has(step.set)) continue;
+      known.add(step.set);
+      numbers.fill(UNKNOWN);
+      let count = 0;
+      for (let code = 0; code < of.length; code++) {
+        const pair = of[code] * 2 + step.set[code];
+        if (numbers[pair] === UNKNOWN) numbers[pair] = count++;
+        of[code] = numbers[pair];
       }
-      this.count = numbers.size;
+      this.count = count;
     }
+    this.sets = known.size;
   }
 }

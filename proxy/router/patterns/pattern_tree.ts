@@ -117,10 +117,10 @@ class PatternReader {
     if (this.#take("+")) return { least: 1, most: Infinity };
     if (this.#take("?")) return { least: 0, most: 1 };
     if (!this.#take("{")) return null;
-    const [, from, comma, to] = /^(\d{1,4})(,?)(\d{0,4})$/.exec(this.#until("}")) ?? [];
+    const [, from, comma, to = ""] = /^(\d{1,9})(?:(,)(\d{0,9}))?$/.exec(this.#until("}")) ?? [];
     if (from === undefined) throw new Unsupported();
     const least = Number(from);
-    return { least, most: comma === "" ? least : to === "" ? Infinity : Number(to) };
+    return { least, most: comma === undefined ? least : to === "" ? Infinity : Number(to) };
   }
 
   #class(): CharacterSet {

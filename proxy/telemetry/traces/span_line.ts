@@ -92,12 +92,12 @@ export interface EndedRequest {
   readonly isSampled: boolean;
   /** When it ended, in ms since the epoch. */
   readonly endedAt: number;
-  /** The same as `turnNow`, as which attempts have their times. */
+  /** The same moment on the clock of `turnNow`, which attempts use. */
   readonly endedTurn: number;
   /** In ms. */
   readonly duration: number;
   readonly method: string;
-  /** As the client has sent them; the query with its `?`, or "". */
+  /** Before filters changed them; the query with its `?`, or "". */
   readonly path: string;
   readonly query: string;
   /** As backends got them. */
@@ -132,11 +132,11 @@ export class SpanLine {
 
   /** The span of a request, and those of its attempts. */
   request(request: EndedRequest): void {
-    this.#whole(request);
-    for (const attempt of request.trace.attempts) this.#attempt(request, attempt);
+    this.#ofRequest(request);
+    for (const attempt of request.trace.attempts) this.#ofAttempt(request, attempt);
   }
 
-  #whole(request: EndedRequest): void {
+  #ofRequest(request: EndedRequest): void {
     const { trace, status, error } = request;
     const method = METHODS.has(request.method) ? request.method : "_OTHER";
     const path = ROUTE_PATH.exec(request.route)?.[1] ?? "";
@@ -167,7 +167,7 @@ export class SpanLine {
     this.#end(error, isFailure ? status : 0, isFailure);
   }
 
-  #attempt(request: EndedRequest, attempt: AttemptSpan): void {
+  #ofAttempt(request: EndedRequest, attempt: AttemptSpan): void {
     const { address, port } = attempt.endpoint;
     const { trace, endedTurn } = request;
     const method = METHODS.has(request.method) ? request.method : "_OTHER";
