@@ -9,6 +9,7 @@ import { Backend, Peer, statusOf } from "../support/backend.ts";
 import { type Field, get, headers } from "../support/h2_frames.ts";
 import { H2Peer } from "../support/h2_peer.ts";
 import { certificateFor, TlsProxy, type TlsProxyOptions } from "../support/tls_proxy.ts";
+import { headerOf } from "../support/wire_message.ts";
 
 /** No certificate names bare.test. */
 const CERTIFICATES = [await certificateFor("a", { names: ["a.test"] })];
@@ -207,7 +208,7 @@ for (const { says, ingress, other, gets, options = {}, profile, more = "" } of C
       const [host] = url.split("/", 1);
       const target = url.slice(host.length);
       const answer = await client.ask(`GET ${target} HTTP/1.1\r\nHost: ${host}\r\n${more}\r\n`);
-      const location = /\r\nLocation: ([^\r]*)/i.exec(answer.head)?.[1] ?? "";
+      const location = headerOf(answer.head, "Location") ?? "";
       assert.equal(`${statusOf(answer)} ${location}`.trim(), expected, url);
       if (more !== "") continue;
       const stream = http2.nextStream();

@@ -10,6 +10,7 @@ import { type Field, get, headers } from "../support/h2_frames.ts";
 import { H2Peer } from "../support/h2_peer.ts";
 import { TestProxy } from "../support/test_proxy.ts";
 import { certificateFor, TlsProxy } from "../support/tls_proxy.ts";
+import { headerOf } from "../support/wire_message.ts";
 
 const CERTIFICATES = [await certificateFor("a", { names: ["a.test", "www.a.test"] })];
 
@@ -75,7 +76,7 @@ for (const [says, ingresses, gets] of CASES) {
       const [host] = url.split("/", 1);
       const target = url.slice(host.length);
       const answer = await client.ask(`GET ${target} HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
-      const location = /\r\nLocation: ([^\r]*)/i.exec(answer.head)?.[1] ?? "";
+      const location = headerOf(answer.head, "Location") ?? "";
       assert.equal(`${statusOf(answer)} ${location}`.trim(), expected, url);
       const stream = http2.nextStream();
       const fields = get(target).map(([name, value]): Field =>

@@ -7,6 +7,7 @@ import { type AnnotatedIngress, annotatedSnapshot } from "../support/annotated_i
 import { Backend, Peer, reply, statusOf } from "../support/backend.ts";
 import { H2Peer } from "../support/h2_peer.ts";
 import { TestProxy } from "../support/test_proxy.ts";
+import { headerOf } from "../support/wire_message.ts";
 
 /** Responds with the request that it has received. */
 function echo(): Backend {
@@ -18,7 +19,7 @@ function echo(): Backend {
 }
 
 function locationOf({ head }: { readonly head: string }): string | null {
-  return /\r\nLocation: ([^\r]*)/i.exec(head)?.[1] ?? null;
+  return headerOf(head, "Location");
 }
 
 function below(path: string, annotations: AnnotatedIngress["annotations"]): AnnotatedIngress {

@@ -9,6 +9,7 @@ import { filteredSnapshot, upstreamTo, WEB } from "../support/filtered_routes.ts
 import { H2Peer } from "../support/h2_peer.ts";
 import { ObservedProxy } from "../support/observed_proxy.ts";
 import { ProxyProcess } from "../support/proxy_process.ts";
+import { headerOf } from "../support/wire_message.ts";
 
 /** Responds with the target of the request that it has received. */
 function echo(): Backend {
@@ -177,7 +178,7 @@ Deno.test("the access log has the target of the client, and the next request its
 Deno.test("x-forwarded-prefix is sent where the path is rewritten, in place of the client's", async () => {
   await using backend = new Backend(async (peer) => {
     for (let asked = await peer.request(); asked !== null; asked = await peer.request()) {
-      await peer.send(reply(/\r\nX-Forwarded-Prefix: ([^\r]*)/gi.exec(asked.head)?.[1] ?? "none"));
+      await peer.send(reply(headerOf(asked.head, "X-Forwarded-Prefix") ?? "none"));
     }
   });
   await using proxy = await ProxyProcess.start({

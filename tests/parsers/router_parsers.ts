@@ -2,10 +2,10 @@
  * What the router reads of requests whose routes have conditions. In: nothing. Out: rows of the
  * table.
  */
-import { Automata } from "../../proxy/router/patterns/automaton.ts";
 import { asciiBytes, Fields } from "../../proxy/http/fields.ts";
 import { DEFAULT_LIMITS } from "../../proxy/http/limits.ts";
 import { RequestHead } from "../../proxy/http/message.ts";
+import { Automata } from "../../proxy/router/patterns/automaton.ts";
 import { compileTable } from "../../proxy/router/table.ts";
 import type { PathMatch, Route, RouteMatch, Snapshot } from "../../shared/snapshot/types.ts";
 import { listParser, type Parser, textParser } from "./parser.ts";

@@ -11,6 +11,7 @@ import { Random } from "../fuzz/random.ts";
 import { annotatedSnapshot } from "../support/annotated_ingresses.ts";
 import { Backend, Peer, statusOf } from "../support/backend.ts";
 import { TestProxy } from "../support/test_proxy.ts";
+import { headerOf } from "../support/wire_message.ts";
 import { findNginx, MISSING, Nginx } from "./nginx.ts";
 import { type BackendIngress, backendServers } from "./nginx_backends.ts";
 import { PairCounts } from "./pair_counts.ts";
@@ -102,7 +103,7 @@ function bodyBackend(received: Received[]): Backend {
 }
 
 function valueOf(head: string, name: string): string {
-  return new RegExp(`\r\n${name}: ([^\r]*)`, "i").exec(head)?.[1] ?? "";
+  return headerOf(head, name) ?? "";
 }
 
 async function outcome(port: number, request: BodyRequest, received: Received[]) {

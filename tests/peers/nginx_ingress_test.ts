@@ -13,8 +13,10 @@ import { ProxyProcess } from "../support/proxy_process.ts";
 import { TestProxy } from "../support/test_proxy.ts";
 import { certificateFor } from "../support/tls_proxy.ts";
 import { accessCases, LOGINS, PASSWORD_FILE, USERS } from "../support/access_cases.ts";
+import { headerOf } from "../support/wire_message.ts";
 import { findNginx, MISSING, Nginx } from "./nginx.ts";
 import { type HostedIngress, HTTPS_PORT, ingressServers } from "./nginx_ingress.ts";
+import { outcome } from "./nginx_outcome.ts";
 
 /** PEERS_SEED=N takes another one. */
 const SEED = Number(Deno.env.get("PEERS_SEED") ?? 20_261_123);
@@ -48,14 +50,6 @@ const TO_HTTPS: readonly (readonly [name: string, rarity: number])[] = [
   ["preserve-trailing-slash", 2],
   ["use-port-in-redirects", 3],
 ];
-
-/** What a client and the backend get. */
-interface Outcome {
-  readonly status: number;
-  readonly location: string | null;
-  /** Request line and Host; null where it got nothing. */
-  readonly received: readonly string[] | null;
-}
 
 function randomIngress(random: Random, index: number): HostedIngress {
   const annotations: Record<string, string> = {};
@@ -118,18 +112,6 @@ function randomRequest(random: Random, ingress: HostedIngress): string {
   return `${method} ${target} HTTP/1.1\r\nHost: ${written}\r\nConnection: close\r\n\r\n`;
 }
 
-async function outcome(port: number, request: string, received: string[]): Promise<Outcome> {
-  received.length = 0;
-  using client = await Peer.connect(port);
-  const answer = await client.ask(request);
-  const location = /\r\nLocation: ([^\r]*)/i.exec(answer.head)?.[1] ?? null;
-  const [head = null] = received;
-  if (head === null) return { status: statusOf(answer), location, received: null };
-  const [line] = head.split("\r\n");
-  const host = /\r\nHost: ([^\r]*)/i.exec(head)?.[1] ?? "";
-  return { status: statusOf(answer), location, received: [line, host] };
-}
-
 Deno.test("redirects, hosts and access lists of Ingresses are as with ingress-nginx", async () => {
   const program = await findNginx();
   if (program === null) {
@@ -184,7 +166,7 @@ async function accessOutcome(port: number, request: string, received: string[]) 
   received.length = 0;
   using client = await Peer.connect(port);
   const answer = await client.ask(request);
-  const [, challenge = null] = /\r\nWWW-Authenticate: ([^\r]*)/i.exec(answer.head) ?? [];
+  const challenge = headerOf(answer.head, "WWW-Authenticate");
   const hasLogin = received.map((head) => /\r\nauthorization:/i.test(head));
   return { status: statusOf(answer), challenge, hasLogin };
 }

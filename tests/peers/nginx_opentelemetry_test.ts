@@ -9,7 +9,9 @@ import assert from "node:assert/strict";
 import { Random } from "../fuzz/random.ts";
 import { annotatedSnapshot } from "../support/annotated_ingresses.ts";
 import { recordingBackend } from "../support/backend.ts";
+import { OtlpCollector } from "../support/otlp_collector.ts";
 import { ObservedProxy } from "../support/observed_proxy.ts";
+import { headerOf } from "../support/wire_message.ts";
 import { findNginx, MISSING, Nginx } from "./nginx.ts";
 import { type HostedIngress, ingressServers } from "./nginx_ingress.ts";
 import { outcome } from "./nginx_outcome.ts";
@@ -47,11 +49,6 @@ function randomIngress(random: Random, index: number): HostedIngress {
   };
 }
 
-/** Of the request that the backend got; null where it has no such line. */
-function lineOf(name: string, head: string | undefined): string | null {
-  return new RegExp(`\r\n${name}: ([^\r]*)`, "i").exec(head ?? "")?.[1] ?? null;
-}
-
 interface Given {
   readonly annotations: HostedIngress["annotations"];
   readonly traceparent: string;
@@ -86,12 +83,12 @@ Deno.test("annotations of OpenTelemetry change no request but for its trace head
   const ingresses = Array.from({ length: HOSTS }, (_, i) => randomIngress(random.fork(), i));
   const received: string[] = [];
   await using backend = recordingBackend(received);
-  await using collector = recordingBackend([]);
+  await using collector = await OtlpCollector.start();
   const nginx = await Nginx.startWith(
     program,
     (port) => ingressServers(ingresses, port, backend.port),
   );
-  const url = `http://127.0.0.1:${collector.port}/v1/traces`;
+  const { url } = collector;
   using observed = new ObservedProxy([], { traces: { url, ratio: 0.5 } });
   const pairs = new PairCounts();
   try {
@@ -111,11 +108,11 @@ Deno.test("annotations of OpenTelemetry change no request but for its trace head
         assert.deepEqual(ours, theirs, `${JSON.stringify(annotations)} ${request}`);
         const outcomes = [String(theirs.status)];
         if (theirs.received !== null) {
-          const given = { annotations, traceparent, theirs: lineOf("traceparent", theirHead) };
-          const parent = judged(lineOf("traceparent", ourHead), given);
+          const given = { annotations, traceparent, theirs: headerOf(theirHead, "traceparent") };
+          const parent = judged(headerOf(ourHead, "traceparent"), given);
           outcomes.push(parent);
           if (parent !== "root") {
-            assert.equal(lineOf("tracestate", ourHead), lineOf("tracestate", theirHead));
+            assert.equal(headerOf(ourHead, "tracestate"), headerOf(theirHead, "tracestate"));
           }
         }
         pairs.add(Object.keys(annotations), outcomes);

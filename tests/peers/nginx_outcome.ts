@@ -3,6 +3,7 @@
  * and Location of the response, and the request as the backend got it.
  */
 import { Peer, statusOf } from "../support/backend.ts";
+import { headerOf } from "../support/wire_message.ts";
 
 export interface Outcome {
   readonly status: number;
@@ -16,11 +17,11 @@ export async function outcome(port: number, request: string, received: string[])
   received.length = 0;
   using client = await Peer.connect(port);
   const answer = await client.ask(request);
-  const location = /\r\nLocation: ([^\r]*)/i.exec(answer.head)?.[1] ?? null;
+  const location = headerOf(answer.head, "Location");
   const [head = null] = received;
   if (head === null) return { status: statusOf(answer), location, received: null };
   const [line] = head.split("\r\n");
-  const host = /\r\nHost: ([^\r]*)/i.exec(head)?.[1] ?? "";
-  const prefix = /\r\nX-Forwarded-Prefix: ([^\r]*)/i.exec(head)?.[1] ?? "";
+  const host = headerOf(head, "Host") ?? "";
+  const prefix = headerOf(head, "X-Forwarded-Prefix") ?? "";
   return { status: statusOf(answer), location, received: [line, host, prefix] };
 }

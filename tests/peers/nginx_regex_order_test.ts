@@ -8,6 +8,7 @@ import { Random } from "../fuzz/random.ts";
 import { type AnnotatedIngress, annotatedSnapshot } from "../support/annotated_ingresses.ts";
 import { Peer, recordingBackend, statusOf } from "../support/backend.ts";
 import { ProxyProcess } from "../support/proxy_process.ts";
+import { headerOf } from "../support/wire_message.ts";
 import { findNginx, MISSING, Nginx } from "./nginx.ts";
 import { type RegexHost, regexServers } from "./nginx_regex.ts";
 
@@ -149,7 +150,7 @@ async function outcome(port: number, request: string, received: string[]): Promi
   received.length = 0;
   using client = await Peer.connect(port);
   const status = statusOf(await client.ask(request));
-  return { status, ingress: /\r\nHost: ([^\r]*)/i.exec(received[0] ?? "")?.[1] ?? null };
+  return { status, ingress: headerOf(received[0] ?? "", "Host") };
 }
 
 Deno.test("of several paths that take a request, the one that ingress-nginx takes has it", async () => {

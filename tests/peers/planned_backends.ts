@@ -3,8 +3,8 @@
  * attempt's, the second's and the third's, whichever endpoints get them. In: how many endpoints. Out: the
  * attempts of each request, which X-Id tells apart.
  */
-import { Backend, Peer } from "../support/backend.ts";
-import type { WireMessage } from "../support/wire_message.ts";
+import { Backend, Peer, statusOf } from "../support/backend.ts";
+import { headerOf, type WireMessage } from "../support/wire_message.ts";
 
 /** What an endpoint does; three digits are a status. What follows the plan is 200. */
 export const STEPS = [
@@ -70,8 +70,8 @@ export class PlannedBackends {
       : await client.ask(textOf(id, request), kind);
     const attempts = this.attemptsOf(id);
     return {
-      status: Number(/^HTTP\/1\.1 (\d{3}) /.exec(answer.head)?.[1] ?? 0),
-      location: /\r\nLocation: ([^\r]*)/i.exec(answer.head)?.[1] ?? null,
+      status: statusOf(answer),
+      location: headerOf(answer.head, "Location"),
       // That of an endpoint; errors of the proxies themselves have texts of their own.
       body: answer.body.startsWith("endpoint") ? answer.body : "",
       attempts: attempts.map(({ line, host, body }) => ({ line, host, body })),
@@ -86,8 +86,7 @@ export class PlannedBackends {
   async #play(peer: Peer, endpoint: number): Promise<void> {
     const asked = await peer.request();
     if (asked === null) return;
-    const valueOf = (name: string) =>
-      new RegExp(`\r\n${name}: ([^\r]*)`, "i").exec(asked.head)?.[1] ?? "";
+    const valueOf = (name: string) => headerOf(asked.head, name) ?? "";
     const id = valueOf("X-Id");
     const attempts = this.#attempts.get(id) ?? [];
     this.#attempts.set(id, attempts);

@@ -8,6 +8,7 @@ import type { ServerCertificate } from "../../proxy/certificates/store.ts";
 import { Backend, reply } from "../support/backend.ts";
 import { data, headers } from "../support/h2_frames.ts";
 import { H2Backend, type H2Peer } from "../support/h2_peer.ts";
+import { headerOf } from "../support/wire_message.ts";
 
 /** Echoes each request, with a status of gRPC in the trailers. */
 export function streamBackend(received: string[], certificate?: ServerCertificate): H2Backend {
@@ -50,10 +51,10 @@ export function plainBackend(received: string[]): Backend {
   return new Backend(async (peer) => {
     for (let asked = await peer.request(); asked !== null; asked = await peer.request()) {
       const { head, body } = asked;
-      const valueOf = (name: string) => new RegExp(`\r\n${name}: ([^\r]*)`, "i").exec(head)?.[1];
       const [method, path] = head.split(" ");
       received.push(
-        [method, path, ...["host", "content-type", "x-own"].map((name) => valueOf(name))].join(),
+        [method, path, ...["host", "content-type", "x-own"].map((name) => headerOf(head, name))]
+          .join(),
       );
       await peer.send(reply(body));
     }

@@ -137,7 +137,7 @@ const NOTHING: WireMessage = {
 };
 
 /** The status of an answer; 0 where none came. */
-export function statusOf(answer: WireMessage): number {
+export function statusOf(answer: Pick<WireMessage, "head">): number {
   return Number(/^HTTP\/1\.1 (\d{3}) /.exec(answer.head)?.[1] ?? 0);
 }
 

@@ -37,6 +37,11 @@ export function messageText(message: WireMessage): string {
   return complete ? text : `${text}<cut>`;
 }
 
+/** The value of a head's first field with this name, in any case; null where there is none. */
+export function headerOf(head: string, name: string): string | null {
+  return new RegExp(`\r\n${name}: ([^\r]*)`, "i").exec(head)?.[1] ?? null;
+}
+
 /** Reads one message after another. */
 export class MessageReader {
   readonly #read: () => Promise<string | null>;

@@ -49,9 +49,9 @@ class Room {
 
 /** A step of the pattern; `next` and `other` are indexes of steps. */
 type Step =
-  | { readonly kind: "set"; readonly set: CharacterSet; next: number }
-  | { readonly kind: "split"; next: number; other: number }
-  | { readonly kind: "start" | "end"; next: number }
+  | { readonly kind: "set"; readonly set: CharacterSet; readonly next: number }
+  | { readonly kind: "split"; readonly next: number; readonly other: number }
+  | { readonly kind: "start" | "end"; readonly next: number }
   | { readonly kind: "match" };
 
 /** Nothing matches from here. */
@@ -59,8 +59,8 @@ const DEAD = 0;
 const UNKNOWN = -1;
 
 /**
- * Of the patterns that have had long texts. None makes way for another one while requests are compared: with
- * more patterns than fit, each request would build them all anew. Those that do not fit are V8's.
+ * Of the patterns that have had long texts. None is evicted while requests are compared: with more patterns
+ * than fit, each request would build them all anew. V8 matches those that do not fit.
  */
 export class Automata {
   /** By pattern; null where there can be none. */
@@ -103,8 +103,9 @@ export class Automaton {
   /** Null for a pattern that `readPattern` or the bound of steps refuses, or for which there is no room. */
   static of(pattern: string, room = new Room()): Automaton | null {
     const tree = readPattern(pattern);
-    const steps = tree === null ? null : stepsOf(tree);
-    if (steps === null) return null;
+    const program = tree === null ? null : programOf(tree);
+    if (program === null) return null;
+    const { steps } = program;
     const classes = new CharacterClasses(steps);
     // Nearly all patterns have fewer states than steps.
     const states = Math.min(
@@ -114,11 +115,11 @@ export class Automaton {
     );
     const bytes = STEP_BYTES * steps.length + SET_BYTES * classes.sets +
       2 * states * classes.count;
-    return room.take(bytes) ? new Automaton(steps, classes, states, room) : null;
+    return room.take(bytes) ? new Automaton(program, classes, states, room) : null;
   }
 
   private constructor(
-    steps: readonly Step[],
+    { steps, first }: Program,
     classes: CharacterClasses,
     states: number,
     room: Room,
@@ -130,7 +131,7 @@ export class Automaton {
     this.#isMatch = new Int8Array(states).fill(UNKNOWN);
     this.#state([]);
     // Where it is reached again, the text no longer starts there: a state of its own.
-    this.#first = this.#state(this.#reached([steps.length - 1], true, false), "start");
+    this.#first = this.#state(this.#reached([first], true, false), "start");
   }
 
   /** Null for a text with characters beyond Latin-1, or that leads to too many states. */
@@ -207,8 +208,14 @@ export class Automaton {
   }
 }
 
-/** The steps of a tree, of which the last one is the first; null where there would be too many. */
-function stepsOf(tree: PatternTree): Step[] | null {
+interface Program {
+  readonly steps: readonly Step[];
+  /** Index of the step that a text begins with. */
+  readonly first: number;
+}
+
+/** The steps of a tree; null where there would be too many. */
+function programOf(tree: PatternTree): Program | null {
   const steps: Step[] = [{ kind: "match" }];
   const add = (step: Step): number => {
     if (steps.length >= MAX_STEPS) throw new TooMany();
@@ -237,9 +244,9 @@ function stepsOf(tree: PatternTree): Step[] | null {
   ): number => {
     let first = next;
     if (most === Infinity) {
-      const split = add({ kind: "split", next, other: next });
-      (steps[split] as { other: number }).other = before(item, split);
-      first = split;
+      const split = { kind: "split" as const, next, other: next };
+      first = add(split);
+      split.other = before(item, first);
     }
     // Those beyond the least may each be the last one.
     for (let i = most === Infinity ? least : most; i > 0; i--) {
@@ -251,9 +258,7 @@ function stepsOf(tree: PatternTree): Step[] | null {
     return first;
   };
   try {
-    const first = before(tree, 0);
-    add({ kind: "split", next: first, other: first });
-    return steps;
+    return { first: before(tree, 0), steps };
   } catch (error) {
     if (error instanceof TooMany) return null;
     throw error;

@@ -9,8 +9,8 @@
  * pattern is refused in a process without these flags too. Long texts are matched by an automaton, as V8's
  * linear engine takes 0.1 µs and more for each of their characters.
  */
-import { Automata } from "./automaton.ts";
 import { MAX_PATTERN, writtenOut } from "../../../shared/path/pattern_size.ts";
+import { Automata } from "./automaton.ts";
 
 export type CompiledPattern =
   | { readonly ok: true; readonly matches: (text: string) => boolean }

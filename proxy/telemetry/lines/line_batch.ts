@@ -9,8 +9,8 @@ export interface LineBatchOptions {
   readonly interval: number;
   /** Or when it has this many bytes. */
   readonly size: number;
-  /** Writes lines that `added` has counted and that are not in `out` yet. */
-  readonly complete?: () => void;
+  /** Writes the lines into `out` that `added` has counted and that are not there yet. */
+  readonly writeRest?: () => void;
   /** Gets whole lines; `bytes` is no longer the caller's. */
   readonly send: (bytes: Uint8Array<ArrayBuffer>, lines: number) => void;
 }
@@ -37,7 +37,10 @@ export class LineBatch {
     return this.#onTheWay > MAX_ON_THE_WAY;
   }
 
-  /** So many lines have been written into `out`, or will be by `complete`; with none, a batch leaves all the same. */
+  /**
+   * So many lines have been written into `out`, or will be by `writeRest`. With none, a batch leaves all the
+   * same.
+   */
   added(lines = 1): void {
     this.#isDue = true;
     this.#lines += lines;
@@ -51,7 +54,7 @@ export class LineBatch {
     this.#timer = undefined;
     if (!this.#isDue) return;
     this.#isDue = false;
-    this.#options.complete?.();
+    this.#options.writeRest?.();
     const bytes = this.out.take();
     const lines = this.#lines;
     this.#lines = 0;

@@ -16,6 +16,7 @@ import {
   TRACESTATE,
   X_REQUEST_ID,
 } from "../../http/fields.ts";
+import { requestIdOf, TRACEPARENT_INDEX } from "../../http/forwarded_headers.ts";
 import {
   type AttemptSpan,
   type Exchange,
@@ -26,7 +27,6 @@ import {
   UNSAMPLED,
   UNTRACED,
 } from "../../http/message.ts";
-import { requestIdOf, TRACEPARENT_INDEX } from "../../http/forwarded_headers.ts";
 import { REQUEST_ID_LENGTH, writeRandomDigits } from "../../http/request_id.ts";
 import { turnNow } from "../../io/turn_clock.ts";
 import { LineBatch } from "../lines/line_batch.ts";
@@ -58,8 +58,8 @@ const FLUSH_INTERVAL = 1000;
 /** Or when it has this many bytes. */
 const BATCH_SIZE = 64 * 1024;
 /**
- * Requests whose spans are written at once: of one in a hundred, the code and its tables are no longer in the
- * processor's caches.
+ * Requests whose spans are written at once: where few requests are sampled, the code that writes spans is no longer
+ * in the processor's caches when the next one ends.
  */
 const WRITTEN_TOGETHER = 16;
 /** Spans a second of failed requests that are not sampled: an outage must not flood whoever stores them. */
@@ -93,7 +93,7 @@ export class Tracer {
     this.#batch = new LineBatch({
       interval: FLUSH_INTERVAL,
       size: BATCH_SIZE,
-      complete: () => this.#write(),
+      writeRest: () => this.#write(),
       send: (bytes, spans) => {
         const dropped = this.#dropped;
         this.#dropped = {};
