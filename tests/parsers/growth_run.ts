@@ -1,7 +1,7 @@
 /**
  * Measures parsers, in a process of its own: CPU time is the process's, and tests share theirs. In:
- * `table` or `planted`, and which share of its inputs, such as `0/2`. Out: a line of JSON for each
- * input that grows too fast, and one with how many were tried.
+ * `table` or `planted`, and which share of its inputs, such as `0/2`, or the name of a parser and of its
+ * input. Out: a line of JSON for each input that grows too fast, and one with how many were tried.
  */
 import process from "node:process";
 import { growthOf, MAX_GROWTH } from "./growth.ts";
@@ -28,13 +28,12 @@ function print(line: Line): void {
   console.log(JSON.stringify(line));
 }
 
-function run(table: string, share: string): void {
-  const [part, parts] = share.split("/").map(Number);
+function run(table: string, wanted: Wanted): void {
   let index = 0;
   let inputs = 0;
   for (const parser of table === "planted" ? [...QUADRATIC, ...LINEAR] : PARSERS) {
     for (const input of parser.inputs()) {
-      if (index++ % parts !== part) continue;
+      if (!wanted(index++, parser.name, input.name)) continue;
       const growth = growthOf(input, cpu);
       inputs++;
       if (growth < MAX_GROWTH) continue;
@@ -44,4 +43,19 @@ function run(table: string, share: string): void {
   print({ kind: "end", inputs });
 }
 
-if (import.meta.main) run(Deno.args[0], Deno.args[1]);
+type Wanted = (index: number, parser: string, input: string) => boolean;
+
+function ofShare(share: string): Wanted {
+  const [part, parts] = share.split("/").map(Number);
+  return (index) => index % parts === part;
+}
+
+if (import.meta.main) {
+  const [table, shareOrParser, name] = Deno.args;
+  run(
+    table,
+    name === undefined
+      ? ofShare(shareOrParser)
+      : (_index, parser, input) => parser === shareOrParser && input === name,
+  );
+}
