@@ -1,7 +1,7 @@
 /**
  * Measures parsers, in a process of its own: CPU time is the process's, and tests share theirs. In:
- * `table` or `planted`, and which share of its inputs, such as `0/2`, or the name of a parser and of its
- * input. Out: a line of JSON for each input that grows too fast, and one with how many were tried.
+ * `table` or `planted`, and which share of its inputs, such as `0/2`, or a list of `PARSER: INPUT` in
+ * JSON. Out: a line of JSON for each input that grows too fast, and one with how many were tried.
  */
 import process from "node:process";
 import { growthOf, MAX_GROWTH } from "./growth.ts";
@@ -45,17 +45,11 @@ function run(table: string, wanted: Wanted): void {
 
 type Wanted = (index: number, parser: string, input: string) => boolean;
 
-function ofShare(share: string): Wanted {
-  const [part, parts] = share.split("/").map(Number);
-  return (index) => index % parts === part;
+function wantedBy(text: string): Wanted {
+  const share = /^(\d+)\/(\d+)$/.exec(text);
+  if (share !== null) return (index) => index % Number(share[2]) === Number(share[1]);
+  const names: readonly string[] = JSON.parse(text);
+  return (_index, parser, input) => names.includes(`${parser}: ${input}`);
 }
 
-if (import.meta.main) {
-  const [table, shareOrParser, name] = Deno.args;
-  run(
-    table,
-    name === undefined
-      ? ofShare(shareOrParser)
-      : (_index, parser, input) => parser === shareOrParser && input === name,
-  );
-}
+if (import.meta.main) run(Deno.args[0], wantedBy(Deno.args[1]));

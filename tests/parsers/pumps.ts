@@ -50,7 +50,16 @@ export type Frame = readonly [before: string, behind: string];
 /** A text of about `size` characters, with whole pumps alone. */
 export function pumped(pump: string, [before, behind]: Frame, size: number): string {
   const room = Math.max(0, size - before.length - behind.length);
-  const text = before + pump.repeat(Math.floor(room / pump.length)) + behind;
+  const end = before.length + Math.floor(room / pump.length) * pump.length;
   // One flat string, as parsers get them, and not a tree of the parts that it was made of.
-  return Buffer.from(text, "latin1").toString("latin1");
+  const bytes = Buffer.alloc(end + behind.length);
+  bytes.write(before, 0, "latin1");
+  bytes.write(behind, end, "latin1");
+  if (end > before.length) bytes.write(pump, before.length, "latin1");
+  // Deno writes a long text byte by byte, which took a third of the time of all measurements.
+  for (let written = pump.length; before.length + written < end; written *= 2) {
+    const from = before.length;
+    bytes.copyWithin(from + written, from, Math.min(from + written, end - written));
+  }
+  return bytes.toString("latin1");
 }
