@@ -80,6 +80,11 @@ export function increase(selector: string, window: string): string {
   return `increase(${selector}[${window}])`;
 }
 
+/** How often a gauge had another value within the window than before. @param window such as `5m`. */
+export function changes(selector: string, window: string): string {
+  return `changes(${selector}[${window}])`;
+}
+
 export type Aggregation = "sum" | "min" | "max" | "avg" | "count";
 
 /** `sum by (host) (…)`; without labels, one value of all. */

@@ -5,8 +5,10 @@
 import assert from "node:assert/strict";
 import { clusterTest } from "../cluster/support/cluster_case.ts";
 import type { TestCluster } from "../cluster/support/cluster.ts";
-import { waitFor } from "../cluster/support/condition.ts";
+import { eventually, waitFor } from "../cluster/support/condition.ts";
 import { ControllerScene, rule } from "../cluster/support/controller_scene.ts";
+import { installGatewayCrds } from "../cluster/support/gateway_crds.ts";
+import { gatewayClass, gatewayOf } from "../cluster/support/gateway_objects.ts";
 import { hasPodAddress, Pod } from "../cluster/support/pod.ts";
 import { answerOf, startStreamedProxy } from "../cluster/support/streamed_proxy.ts";
 import { OtlpCollector } from "../support/otlp_collector.ts";
@@ -28,7 +30,7 @@ const HOSTS = [
   ...["moved", "empty", "broken", "unknown"].map((name) => `${name}.example.com`),
 ];
 
-/** Served, partly failing, redirecting, without an endpoint, broken, and with a certificate. */
+/** Served, partly failing, redirecting, without an endpoint, broken, with a certificate, and a Gateway. */
 async function createObjects(scene: ControllerScene, pods: readonly Pod[]): Promise<void> {
   const { cluster, app } = scene;
   await scene.service("web", []);
@@ -44,6 +46,8 @@ async function createObjects(scene: ControllerScene, pods: readonly Pod[]): Prom
   await scene.ingress("moved", {}, annotations("permanent-redirect", "https://example.com/"));
   await scene.ingress("empty", { rules: [rule("empty.example.com", "/", "empty")] });
   await scene.ingress("broken", { rules: [rule("broken.example.com", "/", "missing")] });
+  await cluster.apply(gatewayClass());
+  await cluster.apply(gatewayOf(), { namespace: app });
 }
 
 /** Requests of all kinds at all proxies, until it is disposed of. */
@@ -71,12 +75,19 @@ class Traffic implements AsyncDisposable {
 }
 
 async function run(cluster: TestCluster, prometheus: Prometheus): Promise<void> {
-  await using scene = await ControllerScene.prepare(cluster, { args: ["--stream-name=127.0.0.1"] });
+  await installGatewayCrds(cluster);
+  await using scene = await ControllerScene.prepare(cluster, {
+    args: ["--stream-name=127.0.0.1", "--service-type=ClusterIP"],
+  });
   const pods = [new Pod("good"), new Pod("gone")];
   await createObjects(scene, pods);
   await pods[1].end();
   await using _first = { [Symbol.asyncDispose]: () => pods[0].end() };
-  await scene.startController();
+  const controller = await scene.startController();
+  await eventually(
+    "a Gateway in metrics",
+    async () => await controller.metric("pingress_controller_gateways ") === 1,
+  );
   await using collector = await OtlpCollector.start();
   const byRoute = [
     "--metrics-by=route",

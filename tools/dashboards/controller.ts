@@ -2,7 +2,17 @@
  * The dashboard of the controller. In: nothing. Out: its panels: the leader, how fast changes arrive, the
  * stream to proxies, and the API server as the controller sees it.
  */
-import { aggregate, increase, is, type Label, quantile, rate, series, sum } from "../promql.ts";
+import {
+  aggregate,
+  changes,
+  increase,
+  is,
+  type Label,
+  quantile,
+  rate,
+  series,
+  sum,
+} from "../promql.ts";
 import type { DashboardSpec } from "./dashboard.ts";
 import { installation, OF_INSTALLATION } from "./installation.ts";
 import { graph, stat, WINDOW } from "./panels.ts";
@@ -122,6 +132,17 @@ export const CONTROLLER: DashboardSpec = {
         })),
       }),
       graph({
+        title: "Problems",
+        description: "By reason; docs/codes.md explains each.",
+        unit: "short",
+        queries: [{
+          expression: orZero(
+            aggregate("max", series("pingress_config_problems", OF_INSTALLATION), ["reason"]),
+          ),
+          legend: "{{reason}}",
+        }],
+      }),
+      graph({
         title: "Ingresses",
         description: "Of the served classes. Partly: some of their paths return errors.",
         unit: "short",
@@ -134,14 +155,23 @@ export const CONTROLLER: DashboardSpec = {
         }],
       }),
       graph({
-        title: "Problems",
-        description: "By reason; docs/codes.md explains each.",
+        title: "Gateways",
+        description: "Of the served classes, with a listener that is served.",
         unit: "short",
         queries: [{
-          expression: orZero(
-            aggregate("max", series("pingress_config_problems", OF_INSTALLATION), ["reason"]),
-          ),
-          legend: "{{reason}}",
+          expression: aggregate("max", series("pingress_controller_gateways", OF_INSTALLATION)),
+          legend: "Gateways",
+        }],
+      }),
+      graph({
+        title: "Objects",
+        description: "In the stores of the watches.",
+        unit: "short",
+        queries: [{
+          expression: aggregate("max", series("pingress_controller_objects", OF_INSTALLATION), [
+            "resource",
+          ]),
+          legend: "{{resource}}",
         }],
       }),
       graph({
@@ -195,7 +225,9 @@ export const CONTROLLER: DashboardSpec = {
       }),
       graph({
         title: "Refused updates and ended streams",
-        description: "A proxy that refuses an update keeps what it serves; see its log.",
+        description:
+          "A proxy that refuses an update keeps what it serves; see its log. One to which " +
+          "a delta did not apply gets a full snapshot.",
         unit: "short",
         queries: [
           {
@@ -206,6 +238,13 @@ export const CONTROLLER: DashboardSpec = {
               ),
             ),
             legend: "refused {{code}}",
+          },
+          {
+            expression: perSecond(
+              series("pingress_controller_stream_lost_total", OF_INSTALLATION),
+              [],
+            ),
+            legend: "delta did not apply",
           },
           {
             expression: orZero(
@@ -298,14 +337,16 @@ export const CONTROLLER: DashboardSpec = {
         }],
       }),
       graph({
-        title: "Objects",
-        description: "In the stores of the watches.",
-        unit: "short",
+        title: "Duration of jobs, p99",
+        description: "Of runs that wrote or tried to.",
+        unit: "s",
         queries: [{
-          expression: aggregate("max", series("pingress_controller_objects", OF_INSTALLATION), [
-            "resource",
-          ]),
-          legend: "{{resource}}",
+          expression: quantile(0.99, "pingress_controller_job_duration_seconds_bucket", {
+            matchers: OF_INSTALLATION,
+            by: ["job"],
+            window: WINDOW,
+          }),
+          legend: "{{job}}",
         }],
       }),
     ],
@@ -316,7 +357,6 @@ export const CONTROLLER: DashboardSpec = {
         title: "CPU",
         description: "In cores.",
         unit: "short",
-        width: 8,
         queries: [{
           expression: among(
             rate(series("process_cpu_seconds_total", OF_INSTALLATION), WINDOW),
@@ -329,7 +369,6 @@ export const CONTROLLER: DashboardSpec = {
         title: "Memory",
         description: "Resident memory.",
         unit: "bytes",
-        width: 8,
         queries: [{
           expression: among(
             series("process_resident_memory_bytes", OF_INSTALLATION),
@@ -342,12 +381,23 @@ export const CONTROLLER: DashboardSpec = {
         title: "Delay of the event loop",
         description: "The longest of the last minute.",
         unit: "s",
-        width: 8,
         queries: [{
           expression: aggregate(
             "max",
             series("pingress_controller_event_loop_delay_seconds", OF_INSTALLATION),
             BY_REPLICA,
+          ),
+          legend: REPLICA,
+        }],
+      }),
+      graph({
+        title: "Restarts",
+        description: "Of the process, within the same pod.",
+        unit: "short",
+        queries: [{
+          expression: among(
+            changes(series("process_start_time_seconds", OF_INSTALLATION), WINDOW),
+            IS_CONTROLLER,
           ),
           legend: REPLICA,
         }],

@@ -1,5 +1,9 @@
 /** The dashboards as files; tests/neighbours runs their queries. */
 import assert from "node:assert/strict";
+import { CONTROLLER_METRICS } from "../../controller/metrics.ts";
+import { METRICS } from "../../proxy/telemetry/catalogue.ts";
+import { ALERT_GROUPS } from "../alerts/groups.ts";
+import { EVERYWHERE } from "../alerts/scope.ts";
 import { DASHBOARDS_PAGE, dashboardsPage } from "../dashboards_page.ts";
 import { dashboardFiles } from "./dashboard_files.ts";
 
@@ -117,4 +121,39 @@ Deno.test("links of dashboards lead to dashboards", () => {
   const links = dashboardFiles().flatMap(([, text]) => [...text.matchAll(/"\/d\/([\w-]+)\?/g)]);
   assert.ok(links.length > 0);
   for (const [, id] of links) assert.ok(ids.includes(id), id);
+});
+
+/** Metrics that neither a panel nor an alert shows, and why nobody would look there for them. */
+const UNSHOWN: Readonly<
+  Partial<Record<keyof typeof METRICS | keyof typeof CONTROLLER_METRICS, string>>
+> = {
+  pingress_snapshot_age_seconds:
+    "is high wherever nothing changes: the time since the last sync counts",
+  pingress_snapshot_info: "compares two proxies by hand",
+  pingress_snapshot_resource_version: "compares two proxies by hand",
+  pingress_snapshot_upstreams: "follows from the routes, which have a panel",
+  pingress_controller_stream_sent_bytes_total: "follows from the updates, by kind",
+  pingress_controller_token_reviews_total:
+    "shows as rejected streams, and as calls of the API server",
+  pingress_controller_memory_bytes: "is the same as process_resident_memory_bytes",
+  pingress_controller_info: "is a part of pingress_build_info",
+};
+
+Deno.test("every metric has a panel or an alert, or a reason for neither", () => {
+  const expressions = [
+    ...dashboardFiles().flatMap(([, text]) => {
+      const { panels }: { panels: readonly Panel[] } = JSON.parse(text);
+      return panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
+    }),
+    ...ALERT_GROUPS.flatMap(({ recordings = [], alerts }) =>
+      [...recordings, ...alerts].map(({ expression }) => expression(EVERYWHERE))
+    ),
+  ];
+  const shown = new Set(
+    expressions.flatMap((text) => text.match(/\b(?:pingress|process)_\w+/g) ?? [])
+      .flatMap((name) => [name, name.replace(/_(?:bucket|sum|count)$/, "")]),
+  );
+  for (const name of Object.keys({ ...METRICS, ...CONTROLLER_METRICS })) {
+    assert.equal(shown.has(name), !(name in UNSHOWN), name);
+  }
 });

@@ -2,7 +2,17 @@
  * The dashboard of the proxies. In: nothing. Out: its panels: utilization, saturation and errors of processes
  * and workers, and the configuration that each serves.
  */
-import { aggregate, increase, is, type Label, matches, rate, series, sum } from "../promql.ts";
+import {
+  aggregate,
+  changes,
+  increase,
+  is,
+  type Label,
+  matches,
+  rate,
+  series,
+  sum,
+} from "../promql.ts";
 import type { DashboardSpec } from "./dashboard.ts";
 import { installation, OF_INSTALLATION } from "./installation.ts";
 import { graph, stat, WINDOW } from "./panels.ts";
@@ -153,13 +163,18 @@ export const FLEET: DashboardSpec = {
       }),
       graph({
         title: "New connections",
-        description: "Per second: of clients, and to endpoints. Attempts on a connection that " +
-          "was already open need none.",
+        description:
+          "Per second: of clients, those of them that were upgraded, and to endpoints. " +
+          "Attempts on a connection that was already open need none.",
         unit: "short",
         queries: [
           {
             expression: perSecond(series("pingress_connections_total", CHOSEN), []),
             legend: "clients",
+          },
+          {
+            expression: perSecond(series("pingress_tunnels_total", CHOSEN), []),
+            legend: "upgraded",
           },
           {
             expression: perSecond(
@@ -212,6 +227,15 @@ export const FLEET: DashboardSpec = {
         }],
       }),
       graph({
+        title: "Requests that waited for an endpoint",
+        description: "Per second, by outcome; with `--hold-timeout`.",
+        unit: "reqps",
+        queries: [{
+          expression: perSecond(series("pingress_holds_total", CHOSEN), ["outcome"]),
+          legend: "{{outcome}}",
+        }],
+      }),
+      graph({
         title: "Lost signals",
         description: "Log lines, scrapes and spans that were dropped. If there are any, what " +
           "logs and traces show is incomplete.",
@@ -235,15 +259,31 @@ export const FLEET: DashboardSpec = {
           },
         ],
       }),
+      graph({
+        title: "Spans",
+        description: "Per second, with `--otlp-endpoint`: those that the collector has accepted, " +
+          "and those that were lost or not made, by reason.",
+        unit: "short",
+        queries: [
+          {
+            expression: perSecond(series("pingress_spans_exported_total", CHOSEN), []),
+            legend: "exported",
+          },
+          {
+            expression: perSecond(series("pingress_spans_dropped_total", CHOSEN), ["reason"]),
+            legend: "{{reason}}",
+          },
+        ],
+      }),
     ],
   }, {
     title: "Errors",
     panels: [
       graph({
-        title: "Workers",
-        description:
-          "Stalls: a worker did not respond for 2 s. Restarts: it was replaced. The ten " +
-          "proxies with the most of each.",
+        title: "Workers and processes",
+        description: "Stalls: a worker did not respond for 2 s. Restarts of workers: it was " +
+          "replaced; of processes: all of them, within the same pod. The ten proxies with the " +
+          "most of each.",
         unit: "short",
         queries: [
           {
@@ -258,7 +298,13 @@ export const FLEET: DashboardSpec = {
               increase(series("pingress_worker_restarts_total", CHOSEN), WINDOW),
               BY_PROXY,
             )),
-            legend: `${PROXY} restarts`,
+            legend: `${PROXY} restarts of workers`,
+          },
+          {
+            expression: top(
+              among(changes(series("process_start_time_seconds", CHOSEN), WINDOW), IS_PROXY),
+            ),
+            legend: `${PROXY} restarts of the process`,
           },
         ],
       }),
@@ -357,6 +403,16 @@ export const FLEET: DashboardSpec = {
         queries: [{
           expression: bottom(series("pingress_stream_connected", CHOSEN)),
           legend: PROXY,
+        }],
+      }),
+      graph({
+        title: "Attempts to connect to a controller",
+        description: "Per second. Failed ones go on until a controller is reached; see the log " +
+          "of the proxy.",
+        unit: "short",
+        queries: [{
+          expression: perSecond(series("pingress_stream_connects_total", CHOSEN), ["result"]),
+          legend: "{{result}}",
         }],
       }),
       graph({
