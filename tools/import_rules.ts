@@ -251,6 +251,9 @@ function guardBreaches(module: Module): string[] {
   ];
 }
 
+/** Its spans cost a worker more than those that the proxy writes by itself (docs/traces.md). */
+const OPENTELEMETRY = /^@opentelemetry\//;
+
 /** Loads modules of another checkout, which `bench --against` measures. */
 const OTHER_CHECKOUT = "bench/peers/pingress.ts";
 
@@ -264,6 +267,9 @@ function externalBreaches(module: Module): string[] {
     }
     if (/^(npm|jsr|https?):/.test(specifier)) {
       return [`${module.path} imports ${specifier}: dependencies stand in deno.json, by npm only`];
+    }
+    if (OPENTELEMETRY.test(specifier) && folderOf(module.path) !== "bench") {
+      return [`${module.path} imports ${specifier}: only benchmarks use it, to compare`];
     }
     return [];
   });
