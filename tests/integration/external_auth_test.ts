@@ -54,7 +54,8 @@ class Scene implements AsyncDisposable {
       for (let one = await peer.request(); one !== null; one = await peer.request()) {
         this.seen.push(one.head);
         this.trailers.push(one.trailers);
-        await peer.send(reply(one.head));
+        const more = one.head.startsWith("GET /a/set ") ? "Set-Cookie: web=1\r\n" : "";
+        await peer.send(reply(one.head, more));
       }
     });
     this.auth = new Backend(async (peer) => {
@@ -398,6 +399,28 @@ Deno.test("cookies of auth-url come along with responses, with errors only if al
     const refused = await scene.ask("/a/no");
     assert.equal(refused.status, 403);
     assert.deepEqual(fieldOf(refused.head, "set-cookie"), always ? ["s=1"] : []);
+  }
+});
+
+Deno.test("a session in several cookies reaches the client whole, beside the backend's own cookies", async () => {
+  const cookies = [
+    "_oauth2_proxy_0=a; Path=/; Expires=Thu, 01 Jan 2099 00:00:00 GMT; HttpOnly",
+    "_oauth2_proxy_1=b; Path=/; Expires=Thu, 01 Jan 2099 00:00:00 GMT; HttpOnly",
+    "_oauth2_proxy_2=; Path=/; Max-Age=0",
+  ];
+  const lines = cookies.map((cookie) => `Set-Cookie: ${cookie}\r\n`).join("");
+  const says = (head: string) => withStatus(head.includes("/no") ? 403 : 202, lines);
+  await using byService = new Scene({ alwaysSetCookie: true }, says);
+  await using byHost = ownHosts({ external: { alwaysSetCookie: true }, says });
+  for (const scene of [byService, byHost]) {
+    for (const [path, own] of [["/a/set", ["web=1"]], ["/a/no", []]] as const) {
+      const expected = [...own, ...cookies];
+      const { head } = await scene.ask(path);
+      assert.deepEqual(fieldOf(head, "set-cookie"), expected);
+      const fields = (await scene.askByHttp2(path)).heads.flat();
+      const values = fields.filter(([name]) => name === "set-cookie").map(([, value]) => value);
+      assert.deepEqual(values, expected);
+    }
   }
 });
 

@@ -33,6 +33,7 @@ export const AUTH_PATH = "/auth/";
 /** Headers of a response to a subrequest, by such words. */
 const EXTRAS: Readonly<Record<string, string>> = {
   cookie: "Set-Cookie: auth=1\r\n",
+  cookies: "Set-Cookie: auth=1; Path=/\r\nSet-Cookie: more=2; Path=/\r\n",
   challenge: 'WWW-Authenticate: Basic realm="of auth-url"\r\n',
   user: "X-User: alice\r\nX-Groups: a,b\r\nAuthorization: Bearer of-auth\r\n",
   private: "Cache-Control: private\r\n",

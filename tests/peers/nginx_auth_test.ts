@@ -12,7 +12,8 @@ import { annotatedSnapshot } from "../support/annotated_ingresses.ts";
 import { TestProxy } from "../support/test_proxy.ts";
 import { findNginx, MISSING, Nginx } from "./nginx.ts";
 import { type AuthIngress, authServers } from "./nginx_auth.ts";
-import { authBackend, authOutcome, namesOf } from "./nginx_auth_outcome.ts";
+import { AUTH_PATH, authBackend, authOutcome, namesOf } from "./nginx_auth_outcome.ts";
+import { AUTH_HOST } from "./nginx_subrequest.ts";
 import { authRequest, randomExternal, TARGETS } from "./random_auth.ts";
 import { PairCounts } from "./pair_counts.ts";
 
@@ -68,6 +69,48 @@ Deno.test("requests with auth-url are authenticated as with ingress-nginx", asyn
       ...["200", "302", "401", "403", "404", "500", "asked", "forwarded", "set-cookie"],
       ...["www-authenticate", "location"],
     ]);
+  } finally {
+    await nginx.stop();
+  }
+});
+
+Deno.test("all cookies of auth-url reach the client, of which nginx passes on the first, or makes one of them", async () => {
+  const program = await findNginx();
+  if (program === null) {
+    console.warn(MISSING);
+    return;
+  }
+  const ingress = (response: string, more = {}): AuthIngress => ({
+    host: `${response.slice(0, 3)}.test`,
+    annotations: { "auth-url": `http://${AUTH_HOST}${AUTH_PATH}${response}`, ...more },
+    paths: [["/", "Prefix"]],
+  });
+  const ingresses = [
+    ingress("200/cookies"),
+    ingress("403/cookies", { "auth-always-set-cookie": "true" }),
+    ingress("401/cookies", { "auth-signin": "https://login.test/" }),
+  ];
+  const heads: string[] = [];
+  await using backend = authBackend(heads);
+  const nginx = await Nginx.startWith(
+    program,
+    (port) => authServers(ingresses, { port, backendPort: backend.port, targets: ["/"] }),
+  );
+  try {
+    using proxy = new TestProxy([]);
+    const byName = Object.fromEntries(ingresses.map((ingress, i) => [`i${i}`, ingress]));
+    proxy.server.apply(annotatedSnapshot(byName, [backend.port], "nginx"));
+    const cookies = ["auth=1; Path=/", "more=2; Path=/"];
+    for (const { host } of ingresses) {
+      const request = `GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
+      const theirs = await authOutcome(nginx.port, request, heads);
+      const ours = await authOutcome(proxy.port, request, heads);
+      assert.deepEqual(ours.fields["set-cookie"], cookies, host);
+      // Since 1.23.0, nginx joins them: browsers read one cookie in either.
+      const [line, ...more] = theirs.fields["set-cookie"];
+      assert.ok([cookies[0], cookies.join(", ")].includes(line) && more.length === 0, line);
+      assert.equal(ours.status, theirs.status, host);
+    }
   } finally {
     await nginx.stop();
   }

@@ -1,6 +1,10 @@
 /** Keys about who may send requests, and about which clients' addresses are believed. */
 import { ACCESS } from "../annotations/nginx/rows/access.ts";
-import { EXTERNAL_AUTHENTICATION, OF_CLIENT } from "../annotations/nginx/rows/authentication.ts";
+import {
+  ALL_COOKIES,
+  EXTERNAL_AUTHENTICATION,
+  OF_CLIENT,
+} from "../annotations/nginx/rows/authentication.ts";
 import {
   always,
   differs,
@@ -69,7 +73,8 @@ export const AUTHENTICATION_KEYS = {
       verdict: differs(
         "a host that an Ingress serves is dialled at its address, unless an administrator assigns it to a " +
           "namespace or it is $host; the certificate of a host outside of the cluster is verified; a URL " +
-          `that is not valid, and one of a Service that does not exist, close the paths; ${OF_CLIENT}`,
+          "that is not valid, and one of a Service that does not exist, close the paths; " +
+          `${ALL_COOKIES}; ${OF_CLIENT}`,
       ),
     },
   ),

@@ -19,6 +19,10 @@ export const OF_CLIENT =
   "$uri, $args and variables like them are those of the client's request, and " +
   "not of the subrequest, which has no query there";
 
+/** nginx before 1.23.0 passes on the first; later ones join all by commas, which browsers read as one. */
+export const ALL_COOKIES =
+  "all cookies of a response to a subrequest reach the client, not only the first";
+
 /** One of some words, of which none turns it off: any other closes the paths in ingress-nginx. */
 function word<const T extends string>(words: readonly T[]): ValueType<T> {
   return { ...oneOf(words), hasOff: false };
@@ -70,7 +74,7 @@ export const EXTERNAL_AUTHENTICATION = {
         "--allow-external-name, and the certificate of such a host is verified; a host that an " +
         "Ingress serves is served inside of the proxy; a client's headers with names of " +
         "auth-response-headers are dropped in every spelling; its path is canonical, and / where it has none; " +
-        "a response to a subrequest is dropped but for its headers; " + OF_CLIENT,
+        `a response to a subrequest is dropped but for its headers; ${ALL_COOKIES}; ${OF_CLIENT}`,
     ),
     risk: "High",
     value: AUTH_URL,
