@@ -192,6 +192,14 @@ Deno.test("auth-url gets the client's headers, and what ingress-nginx adds", asy
   assert.deepEqual(fieldOf(head, "x-request-id"), fieldOf(scene.seen[0], "x-request-id"));
 });
 
+Deno.test("an auth-url with an IPv6 address gets it in brackets as its Host", async () => {
+  await using scene = new Scene({ authority: text("[2001:db8::1]") }, withStatus(200));
+  assert.equal((await scene.ask()).status, 200);
+  assert.equal((await scene.askByHttp2()).status, 200);
+  const hosts = scene.asked.map((head) => fieldOf(head, "host"));
+  assert.deepEqual(hosts, [["[2001:db8::1]"], ["[2001:db8::1]"]]);
+});
+
 Deno.test("auth-url gets no body, whatever the request and the method", async () => {
   await using scene = new Scene({ method: "POST" }, withStatus(200));
   using client = await Peer.connect(scene.proxy.port);

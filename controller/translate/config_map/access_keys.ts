@@ -4,6 +4,7 @@ import {
   ALL_COOKIES,
   EXTERNAL_AUTHENTICATION,
   OF_CLIENT,
+  WITH_BRACKETS,
 } from "../annotations/nginx/rows/authentication.ts";
 import {
   always,
@@ -74,7 +75,7 @@ export const AUTHENTICATION_KEYS = {
         "a host that an Ingress serves is dialled at its address, unless an administrator assigns it to a " +
           "namespace or it is $host; the certificate of a host outside of the cluster is verified; a URL " +
           "that is not valid, and one of a Service that does not exist, close the paths; " +
-          `${ALL_COOKIES}; ${OF_CLIENT}`,
+          `${WITH_BRACKETS}; ${ALL_COOKIES}; ${OF_CLIENT}`,
       ),
     },
   ),

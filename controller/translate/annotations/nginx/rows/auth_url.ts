@@ -2,6 +2,7 @@
  * Types of the values of external authentication. In: the trimmed text of a value. Out: what a proxy makes
  * of it for each request, or null for what it cannot make, or what a client could lead elsewhere.
  */
+import { isIPv6 } from "node:net";
 import { canonicalPath } from "../../../../../shared/path/canonical_path.ts";
 import { isTemplateVariable } from "../../../../../shared/path/template_variables.ts";
 import { isForwardedHeader, isProxyHeader } from "../../../../../shared/path/proxy_headers.ts";
@@ -73,6 +74,8 @@ export function placeOf(authority: string, scheme: AuthUrl["scheme"]): AuthPlace
   const match = PLACE.exec(authority);
   if (match === null) return null;
   const [, address, name, written] = match;
+  // As a name, a resolver would read some of them as an IPv4 address.
+  if (address !== undefined && !isIPv6(address)) return null;
   const port = written === undefined ? (scheme === "https" ? 443 : 80) : Number(written);
   const host = (address ?? name.replace(/\.$/, "")).toLowerCase();
   return port < 1 || port > 65535 || host.includes("..") ? null : { host, port };

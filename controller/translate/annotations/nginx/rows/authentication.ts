@@ -23,6 +23,9 @@ export const OF_CLIENT =
 export const ALL_COOKIES =
   "all cookies of a response to a subrequest reach the client, not only the first";
 
+/** nginx itself, as the server of auth-url, refuses a Host without them. */
+export const WITH_BRACKETS = "an IPv6 address keeps its brackets in Host";
+
 /** One of some words, of which none turns it off: any other closes the paths in ingress-nginx. */
 function word<const T extends string>(words: readonly T[]): ValueType<T> {
   return { ...oneOf(words), hasOff: false };
@@ -74,7 +77,7 @@ export const EXTERNAL_AUTHENTICATION = {
         "--allow-external-name, and the certificate of such a host is verified; a host that an " +
         "Ingress serves is served inside of the proxy; a client's headers with names of " +
         "auth-response-headers are dropped in every spelling; its path is canonical, and / where it has none; " +
-        `a response to a subrequest is dropped but for its headers; ${ALL_COOKIES}; ${OF_CLIENT}`,
+        `${WITH_BRACKETS}; a response to a subrequest is dropped but for its headers; ${ALL_COOKIES}; ${OF_CLIENT}`,
     ),
     risk: "High",
     value: AUTH_URL,
