@@ -12,7 +12,7 @@ export type { ErrorCode, Side } from "../shared/error_kinds.ts";
  */
 export class ProxyError extends Error {
   readonly code: ErrorCode;
-  /** Of a 401: the WWW-Authenticate of its local reply; null for none. */
+  /** The WWW-Authenticate of its local reply, mostly of a 401; null for none. */
   readonly challenge: string | null;
 
   /** `detail` is for the log alone: what the peer did, with no bytes of its message. */

@@ -33,7 +33,7 @@ const PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data
 
 /**
  * The answer to `code`. `exchange` is null where the request's fields could not be believed.
- * @param challenge for WWW-Authenticate of a 401 (RFC 9110 §11.6.1); null for none.
+ * @param challenge for WWW-Authenticate (RFC 9110 §11.6.1); null for none.
  */
 export function localReply(
   code: ErrorCode,

@@ -94,12 +94,10 @@ export async function authOutcome(
   const all = [...heads];
   const status = statusOf(answer);
   const { "www-authenticate": challenges, ...fields } = fieldsOf(answer.head, OF_RESPONSE);
-  // With another error, to which a later check leads, nginx leaves the challenge of an earlier one.
-  const asksForCredentials = status === 401 || status === 302;
   return {
     status,
     // Several challenges are one list (RFC 9110 §11.6.1).
-    fields: { ...fields, "www-authenticate": asksForCredentials ? joined(challenges) : [] },
+    fields: { ...fields, "www-authenticate": joined(challenges) },
     asked: all.filter(isSubrequest).map((head) => receivedOf(head, OF_SUBREQUEST)),
     received: all.filter((head) => !isSubrequest(head))
       .map((head) => receivedOf(head, OF_REQUEST)),

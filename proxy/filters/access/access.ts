@@ -5,7 +5,7 @@
  * - all: the first rejection ends the request.
  * - any: the first admission admits. If there is none, the client is asked for credentials if any check
  *   does so, with the challenges of all that do; else it gets the last 403. Another rejection, such as a
- *   503, ends the request at once.
+ *   503, and an error end the request at once, with the challenges of the checks before.
  *
  * Where one check has a page for signing in, the client gets it in place of any 401.
  *
@@ -115,20 +115,45 @@ function admitAny(
   rejected: ProxyError | null,
 ): Reply | null | Promise<Reply | null> {
   for (let i = from; i < checks.length; i++) {
-    const verdict = checks[i].check(x);
+    const verdict = verdictOf(checks[i], x, rejected);
     if (verdict instanceof Promise) {
       const before = rejected;
       return verdict.then((late) => {
         if (late === null) return null;
-        if (isFinal(late)) return rejectWith(late, checks, x);
+        if (isFinal(late)) throw challenging(late, before);
         return admitAny(checks, x, i + 1, stronger(before, late));
+      }, (thrown) => {
+        throw challenging(thrown, before);
       });
     }
     if (verdict === null) return null;
-    if (isFinal(verdict)) return rejectWith(verdict, checks, x);
+    if (isFinal(verdict)) throw challenging(verdict, rejected);
     rejected = stronger(rejected, verdict);
   }
   return rejected === null ? null : rejectWith(rejected, checks, x);
+}
+
+function verdictOf(
+  check: AccessCheck,
+  x: Exchange,
+  rejected: ProxyError | null,
+): Verdict | Promise<Verdict> {
+  try {
+    return check.check(x);
+  } catch (thrown) {
+    throw challenging(thrown, rejected);
+  }
+}
+
+/**
+ * What ends a request, with the challenge of an earlier check: with its credentials the request would be admitted
+ * (RFC 9110 §11.6.1).
+ */
+function challenging(thrown: unknown, rejected: ProxyError | null): unknown {
+  const challenge = rejected?.challenge ?? null;
+  return challenge === null || !(thrown instanceof ProxyError)
+    ? thrown
+    : new ProxyError(thrown.code, thrown.message, { challenge, cause: thrown });
 }
 
 function rejectWith(rejection: ProxyError, checks: readonly AccessCheck[], x: Exchange): Reply {

@@ -18,6 +18,7 @@ const VERDICTS = {
   "503": new ProxyError("logins_busy"),
   "401 a": new ProxyError("unauthorized", undefined, { challenge: "a" }),
   "401 b": new ProxyError("unauthorized", undefined, { challenge: "b" }),
+  failed: new ProxyError("auth_failed"),
   throws: new Error("broken"),
 } as const;
 
@@ -48,6 +49,15 @@ const CASES: readonly [checks: readonly Name[], all: string, any: string][] = [
   [["401 a", "403", "401 b"], "401 a", "401 a, b"],
   [["403", "503", "ok"], "403", "503"],
   [["503", "ok"], "503", "503"],
+  // With the credentials that an earlier check has asked for, there would be no error.
+  [["401 a", "503", "ok"], "401 a", "503 a"],
+  [["403", "401 a", "403", "503"], "403", "503 a"],
+  [["401 a", "401 b", "failed"], "401 a", "500 a, b"],
+  [["401 a", "throws", "ok"], "401 a", "broken"],
+  [["401 a", "ok", "failed"], "401 a", "admitted"],
+  [["ok", "401 a", "failed"], "401 a", "admitted"],
+  [["ok", "failed"], "500", "admitted"],
+  [["401", "failed"], "401", "500"],
   [["401", "throws", "ok"], "401", "broken"],
   [["throws", "ok"], "broken", "broken"],
   [["ok", "throws"], "broken", "admitted"],
@@ -56,10 +66,10 @@ const CASES: readonly [checks: readonly Name[], all: string, any: string][] = [
 function checkOf(verdict: Verdict | Error, waits: boolean): AccessCheck {
   return {
     check: () => {
-      const isBroken = verdict instanceof Error && !(verdict instanceof ProxyError);
-      if (isBroken && !waits) throw verdict;
+      const isThrown = verdict === VERDICTS.failed || verdict === VERDICTS.throws;
+      if (isThrown && !waits) throw verdict;
       if (!waits) return verdict as Verdict;
-      return isBroken ? Promise.reject(verdict) : Promise.resolve(verdict as Verdict);
+      return isThrown ? Promise.reject(verdict) : Promise.resolve(verdict as Verdict);
     },
   };
 }
