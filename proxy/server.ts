@@ -135,7 +135,7 @@ export class ProxyServer {
     const subrequests = subrequestServices({
       namesHost: (host, listener) => this.#configuration.table.namesHost(host, listener),
       upstream: (id) => this.#configuration.upstream(id),
-      routeOf: ({ record }) => this.#metrics.idOf(record.counters),
+      routeOf: ({ record }) => this.#metrics.routeOf(record),
       route: (exchange, isAllowed) => forwarder.route(exchange, isAllowed),
       forward: (exchange, upstream) => forwarder.forward(exchange, upstream),
     });

@@ -32,7 +32,7 @@ export interface SubrequestTargets {
   /** Whether routes name the host, not only any. */
   namesHost(host: string, listener: string): boolean;
   upstream(id: string): HttpUpstream | null;
-  /** Id of the route that has taken an exchange; null where it is not known. */
+  /** Id of the route that has taken an exchange; null where it is not known, or has gone. */
   routeOf(exchange: Exchange): string | null;
   /** Serves by the route that takes the exchange, if it is allowed to. */
   route(exchange: Exchange, isAllowed: (route: CompiledRoute) => boolean): Serving;

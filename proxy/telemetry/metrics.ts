@@ -97,6 +97,11 @@ export class Metrics {
     return this.#routes.idOf(counters);
   }
 
+  /** The id of the route that has taken an exchange; null once it has gone, and for the default action. */
+  routeOf({ counters, routedAt }: ExchangeRecord): string | null {
+    return this.#routes.idAt(counters, routedAt);
+  }
+
   /** An exchange has got its route. @param counters as `countersOf` gave it for the routes in force. */
   routed(record: ExchangeRecord, counters: number): void {
     record.counters = counters;

@@ -80,8 +80,16 @@ export class RouteCounters {
    * gone counts as `other`, as its slot may be another's.
    */
   slotOf(number: number, age: number): number {
-    if (age !== this.#changes && (this.#goneAt.get(number) ?? -1) > age) return OTHER_SLOT;
-    return this.slotNow(number);
+    return this.#hasGone(number, age) ? OTHER_SLOT : this.slotNow(number);
+  }
+
+  /** The id of the route of an exchange that was routed at this age; null where that has gone, or for none. */
+  idAt(number: number, age: number): string | null {
+    return this.#hasGone(number, age) ? null : this.idOf(number);
+  }
+
+  #hasGone(number: number, age: number): boolean {
+    return age !== this.#changes && (this.#goneAt.get(number) ?? -1) > age;
   }
 
   /** The slot of a route that is there. */

@@ -19,6 +19,7 @@ Deno.test("an exchange counts in the slot of its route while the route exists", 
   const age = counters.age;
   assert.equal(counters.slotOf(a, age), 10);
   assert.equal(counters.idOf(a), "a");
+  assert.equal(counters.idAt(a, age), "a");
   change(counters, [["c", 12]], ["b"]);
   assert.equal(counters.slotOf(a, age), 10);
   assert.equal(counters.slotOf(a, counters.age), 10);
@@ -34,13 +35,15 @@ Deno.test("an exchange of a removed route counts as other, whichever route has i
   const age = counters.age;
   counters.change({ added: [], removed: ["a"] });
   assert.equal(counters.slotOf(a, age), OTHER_SLOT);
+  assert.equal(counters.idAt(a, age), null);
   // Routed before the routes have followed.
   assert.equal(counters.slotOf(a, counters.age), OTHER_SLOT);
   counters.inForce();
   change(counters, [["b", 10]]);
   assert.equal(counters.slotOf(a, age), OTHER_SLOT);
   assert.equal(counters.slotOf(counters.numberOf("b"), counters.age), 10);
-  assert.equal(counters.idOf(counters.numberOf("b")), "b");
+  assert.equal(counters.idAt(a, age), null);
+  assert.equal(counters.idAt(counters.numberOf("b"), counters.age), "b");
   // It may come back.
   change(counters, [["a", 11]], ["b"]);
   assert.equal(counters.slotOf(a, age), OTHER_SLOT);

@@ -17,7 +17,7 @@ import {
 import { Backend, Peer, reply, statusOf } from "../support/backend.ts";
 import { type Field, headers } from "../support/h2_frames.ts";
 import { H2Peer } from "../support/h2_peer.ts";
-import { TestProxy } from "../support/test_proxy.ts";
+import { telemetryOf, TestProxy } from "../support/test_proxy.ts";
 
 /** What nginx takes for `/p`, a path of type ImplementationSpecific. */
 const PROTECTED = [
@@ -114,7 +114,6 @@ async function compare(
       await peer.send(reply("ok"));
     }
   });
-  using proxy = new TestProxy([]);
   const ingresses = Object.fromEntries(cases.flatMap(({ annotations }, i) => {
     const host = `h${i}.test`;
     return [
@@ -124,9 +123,11 @@ async function compare(
   }));
   const services = { auth: auth.port };
   const accepted = isClosed ? [] : undefined;
-  proxy.server.apply(
-    annotatedSnapshot(ingresses, [backend.port], profile, [USERS], services, null, accepted),
+  const snapshot = annotatedSnapshot(
+    ...[ingresses, [backend.port], profile, [USERS], services, null, accepted] as const,
   );
+  using proxy = new TestProxy([], {}, { telemetry: telemetryOf(snapshot) });
+  proxy.server.apply(snapshot);
   using client = await Peer.connect(proxy.port);
   await using other = await H2Peer.connect(proxy.port);
   for (const [i, { annotations, expected }] of cases.entries()) {

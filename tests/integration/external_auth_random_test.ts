@@ -9,7 +9,7 @@ import { Random } from "../fuzz/random.ts";
 import { Backend, Peer, refusingPort, reply, statusOf } from "../support/backend.ts";
 import { filteredSnapshot, upstreamTo, WEB } from "../support/filtered_routes.ts";
 import { H2Peer } from "../support/h2_peer.ts";
-import { TestProxy } from "../support/test_proxy.ts";
+import { telemetryOf, TestProxy } from "../support/test_proxy.ts";
 import { headerOf } from "../support/wire_message.ts";
 
 type Access = Extract<FilterSpec, { kind: "access" }>;
@@ -110,16 +110,18 @@ Deno.test("no random request passes external authentication that its checks do n
       await peer.send(fault === undefined ? ANSWERS[user] : FAULTS[Number(fault)]);
     }
   });
-  using proxy = new TestProxy([], { tries: 1 }, {
-    trustedProxies: CidrList.parse("127.0.0.1") as CidrList,
-  });
   const upstreams: Upstream[] = [
     upstreamTo(AUTH, [auth.port]),
     upstreamTo(DEAD, [refusingPort()]),
     upstreamTo(WEB, [web.port]),
   ];
   const routes = Object.fromEntries(cases.map(({ access }, i) => [`r${i}`, { filters: [access] }]));
-  proxy.server.apply(filteredSnapshot(routes, upstreams));
+  const snapshot = filteredSnapshot(routes, upstreams);
+  using proxy = new TestProxy([], { tries: 1 }, {
+    trustedProxies: CidrList.parse("127.0.0.1") as CidrList,
+    telemetry: telemetryOf(snapshot),
+  });
+  proxy.server.apply(snapshot);
   await using http2 = await H2Peer.connect(proxy.port);
   let admitted = 0;
   for (let i = 0; i < REQUESTS; i++) {

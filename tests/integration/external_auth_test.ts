@@ -5,6 +5,8 @@
 import assert from "node:assert/strict";
 import { credentialsOf } from "../../shared/credentials/credentials.ts";
 import type { FilterSpec, Snapshot } from "../../shared/snapshot/types.ts";
+import type { PasswordVerdict, VerifyPassword } from "../../proxy/filters/passwords/messages.ts";
+import { OTHER_SLOT } from "../../proxy/telemetry/series_slots.ts";
 import { Telemetry } from "../../proxy/telemetry/telemetry.ts";
 import { CidrList } from "../../shared/net/cidr.ts";
 import { Backend, Peer, refusingPort, reply, signal, statusOf } from "../support/backend.ts";
@@ -12,7 +14,7 @@ import { echo as echoTrailers, H2Server } from "../support/h2_backend.ts";
 import { data, type Field, get, headers, join, post } from "../support/h2_frames.ts";
 import { H2Peer } from "../support/h2_peer.ts";
 import { filteredSnapshot, upstreamTo, WEB } from "../support/filtered_routes.ts";
-import { TestProxy } from "../support/test_proxy.ts";
+import { telemetryOf, TestProxy } from "../support/test_proxy.ts";
 
 type Access = Extract<FilterSpec, { kind: "access" }>;
 type External = NonNullable<Access["external"]>;
@@ -48,7 +50,8 @@ class Scene implements AsyncDisposable {
     more: Partial<Access> = {},
     change: (snapshot: Snapshot) => Snapshot = (snapshot) => snapshot,
     trusted = "127.0.0.2",
-    telemetry = Telemetry.unheard(),
+    telemetry: Telemetry | null = null,
+    verifyPassword?: VerifyPassword,
   ) {
     this.web = new Backend(async (peer) => {
       for (let one = await peer.request(); one !== null; one = await peer.request()) {
@@ -64,17 +67,19 @@ class Scene implements AsyncDisposable {
         await peer.send(typeof says === "string" ? says : await says(one.head, peer));
       }
     });
-    this.proxy = new TestProxy([], { responseHeadTimeout: 300, connectTimeout: 300, tries: 1 }, {
-      trustedProxies: CidrList.parse(trusted) as CidrList,
-      telemetry,
-    });
     const filters = [{ kind: "access" as const, external: { ...EXTERNAL, ...external }, ...more }];
-    this.proxy.server.apply(change(filteredSnapshot(
+    const snapshot = change(filteredSnapshot(
       { a: { filters }, open: {} },
       [upstreamTo(WEB, [this.web.port]), upstreamTo(AUTH, [this.auth.port])].sort((a, b) =>
         a.id < b.id ? -1 : 1
       ),
-    )));
+    ));
+    this.proxy = new TestProxy([], { responseHeadTimeout: 300, connectTimeout: 300, tries: 1 }, {
+      trustedProxies: CidrList.parse(trusted) as CidrList,
+      telemetry: telemetry ?? telemetryOf(snapshot),
+      ...(verifyPassword === undefined ? {} : { verifyPassword }),
+    });
+    this.proxy.server.apply(snapshot);
   }
 
   /** Over HTTP/1.1. */
@@ -662,6 +667,61 @@ Deno.test("a cached response is of one host, route and filter, and of no other",
   });
   assert.equal(await asked("/c/x", "a.test"), 1);
   assert.equal(await asked("/b/x", "a.test"), 0);
+});
+
+Deno.test("routes that the proxy cannot tell apart share no cached response", async () => {
+  const withB = (snapshot: Snapshot) => {
+    const [a, ...others] = snapshot.routes;
+    const path = { type: "Prefix", value: "/b" } as const;
+    return { ...snapshot, routes: [a, { ...a, id: "* Prefix /b", match: { path } }, ...others] };
+  };
+  const unknown = Telemetry.unheard();
+  await using scene = new Scene({ cache: CACHE }, withStatus(200), {}, withB, undefined, unknown);
+  for (const path of ["/a/x", "/b/x", "/a/x"]) {
+    assert.equal((await scene.ask(path, "Cookie: s=1\r\n")).status, 200);
+  }
+  assert.equal(scene.asked.length, 3);
+});
+
+Deno.test("a response that a removed route has waited for is not kept for the route after it", async () => {
+  const [A, C] = ["* Prefix /a", "* Prefix /c"];
+  const id = "test/users auth-file";
+  const basic = { credentials: id, realm: "" };
+  const [begun, verified] = [signal<void>(), signal<PasswordVerdict>()];
+  const telemetry = Telemetry.unheard();
+  const changes = (added: readonly string[], removed: readonly string[]) =>
+    telemetry.metrics.change({ added: added.map((route) => [route, OTHER_SLOT]), removed });
+  changes([A], []);
+  let first: Snapshot | null = null;
+  await using scene = new Scene(
+    { cache: CACHE },
+    withStatus(200),
+    { basic },
+    (all) => first = { ...all, credentials: [credentialsOf(id, "1", "bob:{PLAIN}secret\n")] },
+    undefined,
+    telemetry,
+    () => {
+      begun.resolve();
+      return verified.promise;
+    },
+  );
+  const lines = `Authorization: Basic ${btoa("bob:secret")}\r\n`;
+  const late = scene.ask("/a/x", lines);
+  await begun.promise;
+  // Another route gets the number by which that of /a was counted.
+  const { routes: [a, ...others], ...rest } = first!;
+  changes([], [A]);
+  scene.proxy.server.apply({ ...rest, routes: others });
+  changes([C], []);
+  const c = { ...a, id: C, match: { path: { type: "Prefix" as const, value: "/c" } } };
+  scene.proxy.server.apply({ ...rest, routes: [c, ...others] });
+  verified.resolve("right");
+  assert.equal((await late).status, 200);
+  assert.equal(scene.asked.length, 1);
+  for (const path of ["/c/x", "/c/y"]) {
+    assert.equal((await scene.ask(path, lines)).status, 200);
+    assert.equal(scene.asked.length, 2, path);
+  }
 });
 
 Deno.test("with a cache key a credential is asked about once, and never stands for another", async () => {

@@ -9,7 +9,7 @@
 import assert from "node:assert/strict";
 import { Random } from "../fuzz/random.ts";
 import { annotatedSnapshot } from "../support/annotated_ingresses.ts";
-import { TestProxy } from "../support/test_proxy.ts";
+import { telemetryOf, TestProxy } from "../support/test_proxy.ts";
 import { LOGINS, PASSWORD_FILE, USERS } from "../support/access_cases.ts";
 import { findNginx, MISSING, Nginx } from "./nginx.ts";
 import { type AuthIngress, authServers } from "./nginx_auth.ts";
@@ -123,14 +123,13 @@ Deno.test("requests are authenticated by global-auth-url as with ingress-nginx",
     return authServers(all, { port, backendPort: theirBackend.port, targets: TARGETS });
   });
   try {
-    using proxy = new TestProxy([]);
     const pairs = new PairCounts();
     let isExempted = false;
     for (const { data, ingresses } of configMaps) {
       const byName = Object.fromEntries(ingresses.map((ingress, i) => [`i${i}`, ingress]));
-      proxy.server.apply(
-        annotatedSnapshot(byName, [ourBackend.port], "nginx", [USERS], {}, data),
-      );
+      const snapshot = annotatedSnapshot(byName, [ourBackend.port], "nginx", [USERS], {}, data);
+      using proxy = new TestProxy([], {}, { telemetry: telemetryOf(snapshot) });
+      proxy.server.apply(snapshot);
       for (const ingress of ingresses) {
         for (let i = 0; i < REQUESTS; i++) {
           const request = randomRequest(random, ingress);

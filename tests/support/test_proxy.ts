@@ -4,6 +4,8 @@
  */
 import { DEFAULT_LIMITS, type Limits } from "../../proxy/http/limits.ts";
 import { ProxyServer, type ProxyServerOptions } from "../../proxy/server.ts";
+import { OTHER_SLOT } from "../../proxy/telemetry/series_slots.ts";
+import { Telemetry } from "../../proxy/telemetry/telemetry.ts";
 import { CidrList } from "../../shared/net/cidr.ts";
 import type { LogFields } from "../../shared/log.ts";
 import type { Endpoint, Snapshot } from "../../shared/snapshot/types.ts";
@@ -34,6 +36,13 @@ export function snapshotOf(endpoints: readonly (number | Endpoint)[]): Snapshot 
     certificates: [],
     defaultCertificate: null,
   };
+}
+
+/** Knows the routes of a snapshot apart, as that of each process of a proxy does; all count as others. */
+export function telemetryOf({ routes }: Snapshot): Telemetry {
+  const telemetry = Telemetry.unheard();
+  telemetry.metrics.change({ added: routes.map(({ id }) => [id, OTHER_SLOT]), removed: [] });
+  return telemetry;
 }
 
 export class TestProxy {

@@ -64,14 +64,16 @@ export function externalCheck(spec: External, services: AccessServices): AccessC
   const answers = new WeakMap<Exchange, Answer>();
   const ask = async (x: Exchange) =>
     answerOf(await subrequest(x, subrequestOf(spec, names, x)), responseHeaders);
-  const find: (x: Exchange) => Answer | Promise<Answer> =
-    cache === undefined || authCache === undefined ? ask : cachedSubresponse(
+  const isKept = cache !== undefined && authCache !== undefined && routeOf !== undefined;
+  const find: (x: Exchange) => Answer | Promise<Answer> = isKept
+    ? cachedSubresponse(
       spec,
       cache,
       authCache,
       (x) => subrequest(x, subrequestOf(spec, names, x)),
       routeOf,
-    );
+    )
+    : ask;
   /** Of the headers for the upstream: an answer that is kept serves many requests. */
   const added = new WeakMap<Answer, Fields>();
   const addedBy = (answer: Answer) => {

@@ -3,7 +3,8 @@
  * that sends a subrequest. Out: a function that gives what of a response is used, mostly without one.
  *
  * A key is the hash of the filter's content, the route and the host, and the user's key, each of its parts by
- * itself. As in nginx, a response with Set-Cookie is for one client alone, and so is one that says so.
+ * itself; without a route, nothing is kept. As in nginx, a response with Set-Cookie is for one client alone, and so
+ * is one that says so.
  */
 import { createHash } from "node:crypto";
 import { isCredentialVariable } from "../../../shared/path/template_variables.ts";
@@ -19,7 +20,7 @@ type CacheSpec = NonNullable<External["cache"]>;
 /** What a connection's last request got: mostly the next one has the same key, which need not be made. */
 interface Latest {
   readonly host: string;
-  readonly route: string | number;
+  readonly route: string;
   readonly texts: readonly string[];
   readonly entry: Entry<Answer>;
 }
@@ -29,7 +30,7 @@ export function cachedSubresponse(
   { key, durations }: CacheSpec,
   cache: ResponseCache,
   ask: (x: Exchange) => Promise<Subresponse>,
-  routeOf: (x: Exchange) => string | null = () => null,
+  routeOf: (x: Exchange) => string | null,
 ): (x: Exchange) => Answer | Promise<Answer> {
   const { responseHeaders = [] } = spec;
   const content = createHash("sha256").update(JSON.stringify(spec)).digest("base64");
@@ -54,9 +55,9 @@ export function cachedSubresponse(
       if (cookie !== null && cookies(x, cookie).length > 1) return getAlone(x);
     }
     if (!hasCredentials) return getAlone(x);
-    const { request: { host }, record, client } = x;
-    // The number of a route may be another's later.
-    const route = routeOf(x) ?? record.counters;
+    const route = routeOf(x);
+    if (route === null) return getAlone(x);
+    const { request: { host }, client } = x;
     const last = latest.get(client);
     if (
       last !== undefined && last.host === host && last.route === route && areSame(last.texts, texts)

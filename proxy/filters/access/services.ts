@@ -37,7 +37,7 @@ export interface AccessServices {
   readonly subrequest?: (x: Exchange, subrequest: Subrequest) => Promise<Subresponse>;
   /** Whether an exchange is itself a subrequest. */
   readonly isSubrequest?: (x: Exchange) => boolean;
-  /** Id of the route of an exchange; null where it is not known, as of the default action. */
+  /** Id of the route of an exchange; null where it is not known, or has gone, and for the default action. */
   readonly routeOf?: (x: Exchange) => string | null;
   /** Of all routes of a worker. */
   readonly authCache?: ResponseCache;
