@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Translation } from "../../controller/translate/translator.ts";
 import { Backend, reply, until } from "../support/backend.ts";
 import { accepts } from "../support/gateway_listeners.ts";
-import { RequestLoad, statusAt } from "../support/request_load.ts";
+import { answerAt, RequestLoad, statusAt } from "../support/request_load.ts";
 import {
   backendRef,
   gatewayObject,
@@ -30,8 +30,9 @@ Deno.test("240 Gateways come and go under load on an Ingress and another Gateway
       httpRoutes: routes(names),
     });
     assert.equal(scene.socketOf("stays"), socket);
-    const statuses = await Promise.all(names.map((name) => statusAt(scene.socketOf(name)!)));
-    assert.deepEqual(statuses, [200, 200, 200, 200]);
+    const answers = await Promise.all(names.map((name) => answerAt(scene.socketOf(name)!)));
+    const { sockets } = scene.fleet;
+    assert.deepEqual({ answers, sockets }, { answers: [200, 200, 200, 200], sockets });
     await load.more(8);
   }
   await scene.apply({ gateways: [stays], httpRoutes: routes([]) });

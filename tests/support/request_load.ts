@@ -29,11 +29,22 @@ export interface RequestParts {
 
 /** The status of a request on a connection of its own; 0 where there is none. */
 export async function statusAt(port: number, parts: RequestParts = {}): Promise<number> {
+  const status = await answerAt(port, parts);
+  return typeof status === "number" ? status : 0;
+}
+
+/** As `statusAt`; in place of 0 why there is none. */
+export async function answerAt(port: number, parts: RequestParts = {}): Promise<number | string> {
+  const begun = performance.now();
   try {
     using client = await Peer.connect(port);
-    return statusOf(await client.ask(requestOf(parts)));
-  } catch {
-    return 0;
+    const connected = performance.now();
+    const status = statusOf(await client.ask(requestOf(parts)));
+    if (status !== 0) return status;
+    const after = Math.round(performance.now() - connected);
+    return `the connection ${client.ending || "is silent"} after ${after} ms`;
+  } catch (error) {
+    return `${error} after ${Math.round(performance.now() - begun)} ms`;
   }
 }
 
