@@ -90,8 +90,8 @@ export class Output {
    * promise and a function for each. One at a time, and not beside another write.
    */
   writeThen(bytes: Uint8Array, length: number, waiter: WriteWaiter): void {
-    // Where a stream of events waits, the fields have left the processor's caches: most do not change.
-    if (this.#bytes !== bytes) this.#bytes = bytes;
+    this.#bytes = bytes;
+    // Where a stream of events waits, the fields have left the processor's caches: this one does not change.
     if (this.#waiter !== waiter) this.#waiter = waiter;
     this.#from = 0;
     this.#to = length;
@@ -102,7 +102,7 @@ export class Output {
 
   /** Lets go of who waited last. */
   endWrites(): void {
-    this.#waiter = this.#bytes = null;
+    this.#waiter = null;
   }
 
   #writeOn(): void {
@@ -118,12 +118,15 @@ export class Output {
     this.#taken += count;
     this.#from += count;
     if (this.#from < this.#to) return this.#writeOn();
+    // Its buffer is another's now: a thousand streams would each keep one that the pool has dropped.
+    this.#bytes = null;
     this.#settled();
     this.#waiter?.wrote();
   };
 
   readonly #noneTaken = (cause: unknown): void => {
     const error = this.#broke(cause);
+    this.#bytes = null;
     this.#settled();
     this.#waiter?.writeBroke(error);
   };
