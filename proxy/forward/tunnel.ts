@@ -9,7 +9,8 @@
  */
 import { type Deadlined, type Deadlines } from "../io/deadlines.ts";
 import { asProxyError, ProxyError } from "../errors.ts";
-import type { Duplex } from "../http/message.ts";
+import { type BodyReader, type Duplex, LATER, readThen } from "../http/message.ts";
+import type { WriteWaiter } from "../io/output.ts";
 import { FrameBoundary, goingAwayFrame } from "../http/websocket_frames.ts";
 
 /** The tunnels of one event loop. */
@@ -53,26 +54,23 @@ export class Tunnels {
   }
 }
 
-/** One direction. */
-interface Lane {
-  readonly from: Duplex;
-  readonly to: Duplex;
-  /** Null where the protocol is not WebSocket. */
-  readonly frames: FrameBoundary | null;
-  /** What is sent here is masked. */
-  readonly masked: boolean;
-  writing: boolean;
-  /** The last word has been said: what still comes is not carried. */
-  over: boolean;
+/** What both directions share. */
+interface TunnelState {
+  /** Bytes have come from one of the ends. */
+  moved(): void;
+  /** The process ends: each direction is to end at the next end of a frame. */
+  readonly isLeaving: boolean;
+  /** Breaks both directions. */
+  cut(thrown: unknown): void;
 }
 
-class Tunnel implements Deadlined {
+class Tunnel implements Deadlined, TunnelState {
   deadlinePlace = -1;
+  isLeaving = false;
   readonly #lanes: readonly [Lane, Lane];
   readonly #idleTimeout: number;
   readonly #deadlines: Deadlines;
   #deadline: number;
-  #leaving = false;
   #failure: ProxyError | null = null;
 
   constructor(
@@ -82,71 +80,163 @@ class Tunnel implements Deadlined {
     idleTimeout: number,
     deadlines: Deadlines,
   ) {
-    const lane = (from: Duplex, to: Duplex): Lane => ({
-      from,
-      to,
-      frames: isWebSocket ? new FrameBoundary() : null,
-      masked: to === backend,
-      writing: false,
-      over: false,
-    });
-    this.#lanes = [lane(client, backend), lane(backend, client)];
+    this.#lanes = [
+      new Lane(this, client, backend, isWebSocket, true),
+      new Lane(this, backend, client, isWebSocket, false),
+    ];
     this.#idleTimeout = idleTimeout;
     this.#deadlines = deadlines;
     this.#deadline = deadlines.in(idleTimeout);
   }
 
   async run(): Promise<ProxyError | null> {
-    await Promise.all(this.#lanes.map((lane) => this.#carry(lane)));
+    await Promise.all(this.#lanes.map((lane) => lane.carry()));
     return this.#failure;
   }
 
   check(now: number): number | void {
     // What moves puts it off, so that it comes no earlier.
     if (now < this.#deadline) return this.#deadline;
-    this.#cut(new ProxyError("tunnel_idle"));
+    this.cut(new ProxyError("tunnel_idle"));
+  }
+
+  moved(): void {
+    this.#deadline = this.#deadlines.in(this.#idleTimeout);
   }
 
   leave(): void {
-    this.#leaving = true;
-    for (const lane of this.#lanes) if (!lane.writing) this.#end(lane);
+    this.isLeaving = true;
+    for (const lane of this.#lanes) lane.leave();
   }
 
-  async #carry(lane: Lane): Promise<void> {
-    const { from, to, frames } = lane;
+  cut(thrown: unknown): void {
+    const error = asProxyError(thrown, "internal");
+    this.#failure ??= error;
+    for (const lane of this.#lanes) lane.abort(error);
+  }
+}
+
+/**
+ * One direction. Callbacks and no async function: with a thousand WebSockets, promises would be a tenth of
+ * what a message costs.
+ */
+class Lane implements BodyReader, WriteWaiter {
+  readonly #tunnel: TunnelState;
+  readonly #from: Duplex;
+  readonly #to: Duplex;
+  /** Null where the protocol is not WebSocket. */
+  readonly #frames: FrameBoundary | null;
+  /** What is sent here is masked. */
+  readonly #masked: boolean;
+  #isWriting = false;
+  /** The last word has been said: what still comes is not carried. */
+  #isOver = false;
+  #ended = () => {};
+
+  constructor(
+    tunnel: TunnelState,
+    from: Duplex,
+    to: Duplex,
+    isWebSocket: boolean,
+    masked: boolean,
+  ) {
+    this.#tunnel = tunnel;
+    this.#from = from;
+    this.#to = to;
+    this.#frames = isWebSocket ? new FrameBoundary() : null;
+    this.#masked = masked;
+  }
+
+  /** Resolves once nothing more comes from its end, or all has been cut. */
+  carry(): Promise<void> {
+    return new Promise((ended) => {
+      this.#ended = ended;
+      this.#pull();
+    });
+  }
+
+  leave(): void {
+    if (!this.#isWriting) this.#end();
+  }
+
+  abort(error: ProxyError): void {
+    this.#from.abort(error);
+  }
+
+  arrived(view: Uint8Array | null): void {
+    try {
+      if (!this.#take(view)) this.#pull();
+    } catch (mistake) {
+      this.#fail(mistake);
+    }
+  }
+
+  broke(error: unknown): void {
+    this.#fail(error);
+  }
+
+  wrote(): void {
+    this.#isWriting = false;
+    if (this.#tunnel.isLeaving) this.#end().then(() => this.#pull());
+    else this.#pull();
+  }
+
+  writeBroke(error: unknown): void {
+    this.#isWriting = false;
+    this.#fail(error);
+  }
+
+  #pull(): void {
     try {
       for (;;) {
-        const view = await from.body.read();
-        if (view === null) break;
-        if (lane.over) continue;
-        this.#deadline = this.#deadlines.in(this.#idleTimeout);
-        frames?.pass(view);
-        lane.writing = true;
-        await to.write(view);
-        lane.writing = false;
-        if (this.#leaving) await this.#end(lane);
+        const view = readThen(this.#from.body, this);
+        if (view === LATER || this.#take(view)) return;
       }
-      if (!lane.over) await to.end();
     } catch (error) {
-      this.#cut(asProxyError(error, "internal"));
+      this.#fail(error);
     }
   }
 
-  /** Says the last word in one direction, unless a frame is under way: then after it. */
-  async #end(lane: Lane): Promise<void> {
-    const { frames, to, masked } = lane;
-    if (lane.over || (frames !== null && !frames.isReached)) return;
-    lane.over = true;
+  /** False where the next bytes are to be read at once. */
+  #take(view: Uint8Array | null): boolean {
+    if (view === null) {
+      this.#finish();
+      return true;
+    }
+    if (this.#isOver) return false;
+    this.#tunnel.moved();
+    this.#frames?.pass(view);
+    this.#isWriting = true;
+    this.#to.writeThen(view, this);
+    return true;
+  }
+
+  async #finish(): Promise<void> {
     try {
-      if (frames !== null && !frames.hasClosed) await to.write(goingAwayFrame(masked));
-      await to.end();
+      if (!this.#isOver) await this.#to.end();
     } catch (error) {
-      this.#cut(asProxyError(error, "internal"));
+      this.#tunnel.cut(error);
+    }
+    this.#ended();
+  }
+
+  /** Says the last word, unless a frame is under way: then after it. */
+  async #end(): Promise<void> {
+    const frames = this.#frames;
+    if (this.#isOver || (frames !== null && !frames.isReached)) return;
+    this.#isOver = true;
+    try {
+      if (frames !== null && !frames.hasClosed) {
+        await this.#to.write(goingAwayFrame(this.#masked));
+      }
+      await this.#to.end();
+    } catch (error) {
+      this.#tunnel.cut(error);
     }
   }
 
-  #cut(error: ProxyError): void {
-    this.#failure ??= error;
-    for (const lane of this.#lanes) lane.from.abort(error);
+  #fail(thrown: unknown): void {
+    this.#tunnel.cut(thrown);
+    this.#ended();
   }
 }

@@ -294,6 +294,7 @@ export class Http1ClientConnection implements UpstreamExchange, Deadlined {
     return {
       body: this.#body,
       write: this.#output.write,
+      writeThen: (view, waiter) => this.#output.writeThen(view, view.length, waiter),
       end: () => this.#transport.closeWrite(),
       abort: this.abort,
     };

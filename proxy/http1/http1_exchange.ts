@@ -250,6 +250,7 @@ export class Http1Exchange implements Exchange, ExchangeWaiter, ByteSink {
     return {
       body,
       write: this.#write,
+      writeThen: (view, waiter) => this.writeThen(view, view.length, waiter),
       end: () => this.#owner.transport.closeWrite(),
       abort: (error) => this.#owner.fail(error),
     };

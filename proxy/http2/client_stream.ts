@@ -205,6 +205,9 @@ export class ClientStream extends Stream implements UpstreamExchange {
     return {
       body: this.body,
       write: (view) => this.sender.write(view),
+      writeThen: (view, waiter) => {
+        this.sender.write(view).then(() => waiter.wrote(), (error) => waiter.writeBroke(error));
+      },
       end: () => Promise.resolve(this.sender.end()),
       abort: this.abort,
     };

@@ -315,6 +315,9 @@ export class ServerStream extends Stream implements Exchange {
     return {
       body: this.body,
       write: (view) => this.sender.write(view),
+      writeThen: (view, waiter) => {
+        this.sender.write(view).then(() => waiter.wrote(), (error) => waiter.writeBroke(error));
+      },
       end: () => Promise.resolve(this.sender.end()),
       abort: (error) => this.reset(CANCEL, error),
     };
