@@ -6,6 +6,7 @@
  * under way keep the table with which they began.
  */
 import { type Address, formatAddress } from "../shared/net/address.ts";
+import { ForwardedFields } from "./http/forwarded_fields.ts";
 import { newLoopMark } from "../shared/loop_mark_generator.ts";
 import type { Snapshot } from "../shared/snapshot/types.ts";
 import { Admission } from "./listen/admission.ts";
@@ -161,7 +162,7 @@ export class ProxyServer {
       ...shared,
       trustedProxies: this.#trusted,
       bodies: this.#bodies,
-      loopMark,
+      forwarded: new ForwardedFields(loopMark),
       log,
       telemetry,
       table: this.#configuration.table,

@@ -1,10 +1,13 @@
 /** One request, as a worker has it when it makes spans. In: a number. Out: an exchange, at its begin and its end. */
 import { fieldsOf } from "../../proxy/http/fields.ts";
+import { ForwardedFields } from "../../proxy/http/forwarded_fields.ts";
 import { prepareRequest } from "../../proxy/http/forwarded_headers.ts";
 import { type Exchange, ExchangeRecord, RequestHead } from "../../proxy/http/message.ts";
 import { CidrList } from "../../shared/net/cidr.ts";
 
 const ENDPOINT = { address: "10.0.0.7", port: 8080, protocol: "http" };
+
+const FORWARDED = new ForwardedFields({ value: "pingress-0123456789abcdef" });
 
 /** When request 0 ends, in ms since the epoch. */
 export const NOW = 1_795_000_000_000;
@@ -31,7 +34,7 @@ export function begin(exchange: Exchange, number: number, hasTraceparent: boolea
   record.startedAt = number;
   record.method = "GET";
   record.hasHead = true;
-  prepareRequest(exchange, CidrList.empty, "pingress-0123456789abcdef", hasTraceparent);
+  prepareRequest(exchange, CidrList.empty, FORWARDED, hasTraceparent);
   record.prepared = true;
 }
 

@@ -18,7 +18,7 @@ import { prepare } from "./preparation.ts";
 export interface GatewayHandlerContext extends
   Pick<
     ForwarderContext,
-    "trustedProxies" | "loopMark" | "telemetry" | "isOverloaded" | "table"
+    "trustedProxies" | "forwarded" | "telemetry" | "isOverloaded" | "table"
   > {
   readonly sockets: SocketListeners;
 }

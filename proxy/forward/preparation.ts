@@ -2,8 +2,8 @@
  * What is done with every request before its route's filters. In: an exchange, and the policy of its route
  * once that is known. Out: fields for its backend, and what metrics, log and traces need to know of it.
  */
+import type { ForwardedFields } from "../http/forwarded_fields.ts";
 import { prepareRequest } from "../http/forwarded_headers.ts";
-import type { LoopMark } from "../http/loop_mark.ts";
 import type { Exchange } from "../http/message.ts";
 import type { TrustedProxies } from "../http/trusted_proxies.ts";
 import type { RoutePolicy } from "../route/policy.ts";
@@ -11,16 +11,15 @@ import type { Telemetry } from "../telemetry/telemetry.ts";
 
 export interface PreparationContext {
   readonly trustedProxies: Pick<TrustedProxies, "contains">;
-  /** What `CDN-Loop` says of this proxy, and of all that share its configuration. */
-  readonly loopMark: LoopMark;
+  readonly forwarded: ForwardedFields;
   readonly telemetry: Telemetry;
 }
 
 /** Prepares a request that a client has sent; how many of our marks it has already (`loop_mark.ts`). */
 export function prepare(exchange: Exchange, context: PreparationContext): number {
-  const { trustedProxies, loopMark, telemetry } = context;
+  const { trustedProxies, forwarded, telemetry } = context;
   const { isTracing } = telemetry;
-  const ownMarks = prepareRequest(exchange, trustedProxies, loopMark.value, isTracing);
+  const ownMarks = prepareRequest(exchange, trustedProxies, forwarded, isTracing);
   exchange.record.prepared = true;
   telemetry.metrics.exchangeBegun();
   telemetry.requestPrepared(exchange);

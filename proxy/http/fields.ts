@@ -448,6 +448,15 @@ export function fieldsOf(pairs: readonly (readonly [string, string])[], room = 0
   return fields;
 }
 
+/** Writes a value as `fieldsOf` does; the position after it. The caller has made room. Throws as that does. */
+export function writeValue(bytes: Uint8Array, at: number, value: string): number {
+  const end = writeAllowed(bytes, at, value, VALUE);
+  if (end < at || end > at && (isBlank(bytes[at]) || isBlank(bytes[end - 1]))) {
+    throw new TypeError("Cannot add field: bad byte in value");
+  }
+  return end;
+}
+
 function isBlank(byte: number): boolean {
   return byte === SP || byte === HTAB;
 }

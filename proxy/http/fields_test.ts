@@ -5,6 +5,7 @@ import { ERROR_KINDS, type ErrorCode } from "../../shared/error_kinds.ts";
 import { type Fields, fieldsOf, latin1 as textOf, X_REAL_IP } from "./fields.ts";
 import { redirectTo } from "../filters/https_redirect.ts";
 import { httpsLocation } from "./https_location.ts";
+import { ForwardedFields } from "./forwarded_fields.ts";
 import { prepareRequest } from "./forwarded_headers.ts";
 import { fieldsSize, writeFields } from "../http1/head_writer.ts";
 import { responseHeadSize, writeResponseHead } from "../http1/response_writer.ts";
@@ -92,6 +93,8 @@ function exchangeOf(parts: Partial<RequestHead>, fields: [string, string][] = []
   } as unknown as Exchange;
 }
 
+const FORWARDED = new ForwardedFields({ value: "pingress-test" });
+
 Deno.test("no name or value of a field breaks out of its line: it is written unchanged or rejected", () => {
   const random = new Random(36);
   let refused = 0;
@@ -156,7 +159,7 @@ Deno.test("an error page has only its own fields, whatever id and Accept the req
     const value = () =>
       randomText(random, Infinity).replaceAll("\x7f", "").replace(/^[ \t]+|[ \t]+$/g, "");
     const exchange = exchangeOf({}, [["X-Request-Id", value()], ["Accept", value()]]);
-    prepareRequest(exchange, CidrList.empty, "pingress-test");
+    prepareRequest(exchange, CidrList.empty, FORWARDED);
     const code = random.pick(codes);
     const { head, body } = localReply(code, exchange);
     const names = ["Content-Type", "Cache-Control", "X-Request-Id"];
@@ -182,7 +185,7 @@ for (const [trusted, fields, client] of CLIENTS) {
   Deno.test(`the client is ${client}: ${trusted ? "trusted" : "untrusted"} ${JSON.stringify(fields)}`, () => {
     const made = exchangeOf({}, fields);
     const exchange = Object.assign(made, { client: { ...made.client, trusted } });
-    prepareRequest(exchange, CidrList.parse("10.0.0.0/8") as CidrList, "pingress-test");
+    prepareRequest(exchange, CidrList.parse("10.0.0.0/8") as CidrList, FORWARDED);
     assert.equal(exchange.record.clientAddress, client);
     const { added } = exchange;
     assert.equal(added!.value(added!.find(X_REAL_IP)), client);
@@ -215,7 +218,7 @@ Deno.test("on one connection, each request sends the backend its own host and it
   const ids = new Set<string>();
   for (const authority of [...hosts, "", "a.test", "a.test"]) {
     connection.request.authority = authority;
-    prepareRequest(connection, CidrList.empty, "pingress-test");
+    prepareRequest(connection, CidrList.empty, FORWARDED);
     const lines = written(connection.added!);
     const expected = authority === "" ? [] : [`X-Forwarded-Host: ${authority}`];
     assert.deepEqual(lines.filter((line) => line.startsWith("X-Forwarded-Host")), expected);
@@ -231,7 +234,7 @@ Deno.test("headers of a trusted proxy go with no request once it is trusted no m
       // A connection's exchanges share what was added to the last one.
       const made = exchangeOf({ host: authority, authority }, [["X-Forwarded-For", "192.0.2.1"]]);
       const exchange = Object.assign(made, { client: { ...made.client, trusted } }, before);
-      prepareRequest(exchange, CidrList.empty, "pingress-test");
+      prepareRequest(exchange, CidrList.empty, FORWARDED);
       const { added, addedAuthority, addedMark, client, record } = exchange;
       const expected = trusted ? "192.0.2.1" : client.address;
       assert.equal(record.clientAddress, expected);

@@ -23,24 +23,12 @@ import {
   X_REAL_IP,
   X_REQUEST_ID,
 } from "./fields.ts";
+import { type ForwardedFields, REQUEST_ID_INDEX, TRACED, UNTRACED } from "./forwarded_fields.ts";
 import { addressIn, originalClient } from "./forwarded_for.ts";
 import { countMarks } from "./loop_mark.ts";
 import { type Exchange, type RequestHead, type ResponseHead, UNKNOWN_LENGTH } from "./message.ts";
-import { isRequestId, newRequestId, REQUEST_ID_LENGTH, writeRequestId } from "./request_id.ts";
+import { isRequestId, newRequestId, writeRequestId } from "./request_id.ts";
 import type { TrustedProxies } from "./trusted_proxies.ts";
-
-/** Index of X-Request-Id in the fields that `prepareRequest` adds. */
-const REQUEST_ID = 0;
-/** Index of traceparent there, where requests are traced. */
-export const TRACEPARENT_INDEX = 1;
-/** An id that is to be written over. */
-const NO_ID: readonly [string, string] = ["X-Request-Id", "0".repeat(REQUEST_ID_LENGTH)];
-/** A traceparent that is to be written over. */
-const NO_TRACE = `00-${"0".repeat(32)}-${"0".repeat(16)}-00`;
-const TRACED: readonly [string, string][] = [["traceparent", NO_TRACE]];
-const UNTRACED: readonly [string, string][] = [];
-/** Bytes by which the host of one request may be longer than that of the last one. */
-const HOST_ROOM = 64;
 
 /** 1 for ids that a client's request does not carry on as they are. */
 const REPLACED = new Uint8Array(256);
@@ -64,18 +52,19 @@ UNTRUSTED[FORWARDED] = UNTRUSTED[FORWARDED_FAMILY] = 1;
 
 /**
  * Prepares a request for the backend: drops what ends here, sets `exchange.added`. Returns how many
- * `loopMark`s the request already has; the added one comes on top of them, on a line of its own.
+ * own marks the request already has; the added one comes on top of them, on a line of its own.
  *
  * @param traced adds a traceparent, for `Tracer` to write; the same for all requests of a connection.
  */
 export function prepareRequest(
   exchange: Exchange,
   trustedProxies: Pick<TrustedProxies, "contains">,
-  loopMark: string,
+  forwarded: ForwardedFields,
   traced = false,
 ): number {
   const { request, client, record } = exchange;
   const { fields } = request;
+  const loopMark = forwarded.mark;
   if (client.trusted) {
     const chain = joined(fields, X_FORWARDED_FOR);
     record.clientAddress = namedClient(exchange, chain, trustedProxies);
@@ -86,16 +75,7 @@ export function prepareRequest(
   } else if (exchange.added !== null && isAddedFor(exchange, exchange.added, loopMark)) {
     writeNewId(exchange.added);
   } else {
-    exchange.added = fieldsOf([
-      NO_ID,
-      ...(traced ? TRACED : UNTRACED),
-      ["X-Forwarded-For", client.address],
-      ["X-Real-IP", client.address],
-      ["X-Forwarded-Proto", client.secure ? "https" : "http"],
-      ["X-Forwarded-Port", String(client.localPort)],
-      ["CDN-Loop", loopMark],
-      ...forwardedHost(request.authority),
-    ], HOST_ROOM);
+    exchange.added = forwarded.of(client, request.authority, traced);
     writeNewId(exchange.added);
     exchange.addedAuthority = request.authority;
     exchange.addedMark = loopMark;
@@ -118,7 +98,7 @@ export function prepareRequest(
 
 /** A new id in the place of the last one. */
 function writeNewId(added: Fields): void {
-  writeRequestId(added.bytes, added.valueStart(REQUEST_ID));
+  writeRequestId(added.bytes, added.valueStart(REQUEST_ID_INDEX));
 }
 
 /**
@@ -155,7 +135,7 @@ export function prepareResponse(response: ResponseHead, request: RequestHead): v
 export function requestIdOf(exchange: Exchange | null): string {
   if (exchange === null) return newRequestId();
   const { added, client, request } = exchange;
-  if (added !== null) return added.value(REQUEST_ID);
+  if (added !== null) return added.value(REQUEST_ID_INDEX);
   return (client.trusted ? trustedRequestId(request.fields) : null) ?? newRequestId();
 }
 

@@ -41,6 +41,7 @@ import {
   withWeb,
 } from "../../proxy/grpc/content_type.ts";
 import { parseGrpcTimeout, readGrpcTimeout } from "../../proxy/grpc/timeout.ts";
+import { ForwardedFields } from "../../proxy/http/forwarded_fields.ts";
 import { prepareRequest, requestIdOf } from "../../proxy/http/forwarded_headers.ts";
 import { HeadParser } from "../../proxy/http1/head_parser.ts";
 import { headError, readRequestFields, readRequestLine } from "../../proxy/http1/request_head.ts";
@@ -116,6 +117,7 @@ function newHead(): { head: RequestHead; parser: HeadParser } {
   return { head, parser: new HeadParser(head.fields, HEAD_BYTES, DEFAULT_LIMITS.requestFields) };
 }
 
+const FORWARDED = new ForwardedFields({ value: "pingress-0123456789abcdef" });
 const TRUSTED = CidrList.parse("10.0.0.0/8, fd00::/8") as CidrList;
 
 /** What is done with a head that came from a trusted proxy, up to the head for the backend. */
@@ -124,7 +126,7 @@ function forward(request: RequestHead): void {
   const record = new ExchangeRecord();
   const exchange = { request, client, record, added: null } as unknown as Exchange;
   requestIdOf(exchange);
-  prepareRequest(exchange, TRUSTED, "pingress-0123456789abcdef");
+  prepareRequest(exchange, TRUSTED, FORWARDED);
   const out = new Uint8Array(requestHeadSize(request, exchange.added) + request.authority.length);
   writeRequestHead(out, request, exchange.added, request.authority);
 }
@@ -247,9 +249,20 @@ export const CLIENT_PARSERS: readonly Parser[] = [
     },
   }),
   textParser({
+    name: "the fields of a client that nobody trusts",
+    functions: [
+      "proxy/http/forwarded_fields.ts ForwardedFields.of",
+      "proxy/http/fields.ts writeValue",
+    ],
+    bytes: HEAD_BYTES,
+    only: ["a", ".", ":", "é"],
+    read: (text) => () => {
+      FORWARDED.of({ address: "10.0.0.1", localPort: 80, secure: false }, text, false);
+    },
+  }),
+  textParser({
     name: "the fields of a request that goes on to a backend",
     functions: [
-      "proxy/http/forwarded_headers.ts prepareRequest",
       "proxy/http/loop_mark.ts countMarks",
       "proxy/http/forwarded_for.ts originalClient",
       "proxy/http1/request_writer.ts requestHeadSize",

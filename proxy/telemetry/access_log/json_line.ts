@@ -8,7 +8,8 @@
  */
 import { formatAddress } from "../../../shared/net/address.ts";
 import { X_REQUEST_ID } from "../../http/fields.ts";
-import { requestIdOf, TRACEPARENT_INDEX } from "../../http/forwarded_headers.ts";
+import { TRACEPARENT_INDEX } from "../../http/forwarded_fields.ts";
+import { requestIdOf } from "../../http/forwarded_headers.ts";
 import { type Exchange, UNTRACED } from "../../http/message.ts";
 import { TRACE_ID_AT, TRACE_ID_LENGTH } from "../../http/trace_context.ts";
 import { type AccessLogField, ALL_FIELDS } from "./options.ts";

@@ -16,7 +16,8 @@ import {
   TRACESTATE,
   X_REQUEST_ID,
 } from "../../http/fields.ts";
-import { requestIdOf, TRACEPARENT_INDEX } from "../../http/forwarded_headers.ts";
+import { TRACEPARENT_INDEX } from "../../http/forwarded_fields.ts";
+import { requestIdOf } from "../../http/forwarded_headers.ts";
 import {
   type AttemptSpan,
   type Exchange,
