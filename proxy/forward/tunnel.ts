@@ -9,7 +9,14 @@
  */
 import { type Deadlined, type Deadlines } from "../io/deadlines.ts";
 import { asProxyError, ProxyError } from "../errors.ts";
-import { type BodyReader, type Duplex, LATER, readThen } from "../http/message.ts";
+import {
+  type Body,
+  type BodyReader,
+  type Duplex,
+  type DuplexSink,
+  LATER,
+  readThen,
+} from "../http/message.ts";
 import type { WriteWaiter } from "../io/output.ts";
 import { FrameBoundary, goingAwayFrame } from "../http/websocket_frames.ts";
 
@@ -124,6 +131,8 @@ class Lane implements BodyReader, WriteWaiter {
   readonly #tunnel: TunnelState;
   readonly #from: Duplex;
   readonly #to: Duplex;
+  readonly #body: Body;
+  readonly #sink: DuplexSink;
   /** Null where the protocol is not WebSocket. */
   readonly #frames: FrameBoundary | null;
   /** What is sent here is masked. */
@@ -143,6 +152,8 @@ class Lane implements BodyReader, WriteWaiter {
     this.#tunnel = tunnel;
     this.#from = from;
     this.#to = to;
+    this.#body = from.body;
+    this.#sink = to.sink;
     this.#frames = isWebSocket ? new FrameBoundary() : null;
     this.#masked = masked;
   }
@@ -189,7 +200,7 @@ class Lane implements BodyReader, WriteWaiter {
   #pull(): void {
     try {
       for (;;) {
-        const view = readThen(this.#from.body, this);
+        const view = readThen(this.#body, this);
         if (view === LATER || this.#take(view)) return;
       }
     } catch (error) {
@@ -207,7 +218,7 @@ class Lane implements BodyReader, WriteWaiter {
     this.#tunnel.moved();
     this.#frames?.pass(view);
     this.#isWriting = true;
-    this.#to.writeThen(view, this);
+    this.#sink.writeThen(view, view.length, this);
     return true;
   }
 

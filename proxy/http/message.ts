@@ -195,11 +195,17 @@ export interface Duplex {
   /** Settles when all of `view` is written; rejects with a ProxyError. */
   write(view: Uint8Array): Promise<void>;
   /** As `write`, without a promise where one can be spared; not beside another write. */
-  writeThen(view: Uint8Array, waiter: WriteWaiter): void;
+  readonly sink: DuplexSink;
   /** Sends FIN: the other end has no more to say. */
   end(): Promise<void>;
   /** Closes both ways at once. */
   abort(error: ProxyError): void;
+}
+
+/** Where bytes for one end of a tunnel go. */
+export interface DuplexSink {
+  /** Writes `bytes[0, length)`, and tells `waiter`. */
+  writeThen(bytes: Uint8Array, length: number, waiter: WriteWaiter): void;
 }
 
 /** No traceparent goes to its backend but what the client has sent. */

@@ -276,7 +276,7 @@ export class Http1ClientConnection implements UpstreamExchange, Deadlined {
       this.#headed = true;
       this.#deadline = NO_DEADLINE;
       this.#connection.keepAlive = false;
-      this.#body.begin(UNKNOWN_LENGTH, true);
+      this.#body.beginTunnel();
       this.#tunnel = true;
     }
     if (response.status === 100 && this.#uploading) this.#deadline = NO_DEADLINE;
@@ -294,7 +294,7 @@ export class Http1ClientConnection implements UpstreamExchange, Deadlined {
     return {
       body: this.#body,
       write: this.#output.write,
-      writeThen: (view, waiter) => this.#output.writeThen(view, view.length, waiter),
+      sink: this.#output,
       end: () => this.#transport.closeWrite(),
       abort: this.abort,
     };

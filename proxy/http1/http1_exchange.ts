@@ -21,7 +21,6 @@ import {
   LATER,
   RequestHead,
   type ResponseHead,
-  UNKNOWN_LENGTH,
 } from "../http/message.ts";
 import type { Deadlined } from "../io/deadlines.ts";
 import type { Input } from "../io/input.ts";
@@ -246,11 +245,11 @@ export class Http1Exchange implements Exchange, ExchangeWaiter, ByteSink {
     await this.output.after(() => this.#write(bytes));
     this.#owner.tunnelBegins();
     this.record.bytesIn += body.received;
-    body.begin(UNKNOWN_LENGTH, true);
+    body.beginTunnel();
     return {
       body,
       write: this.#write,
-      writeThen: (view, waiter) => this.writeThen(view, view.length, waiter),
+      sink: this.output,
       end: () => this.#owner.transport.closeWrite(),
       abort: (error) => this.#owner.fail(error),
     };

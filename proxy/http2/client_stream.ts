@@ -205,9 +205,7 @@ export class ClientStream extends Stream implements UpstreamExchange {
     return {
       body: this.body,
       write: (view) => this.sender.write(view),
-      writeThen: (view, waiter) => {
-        this.sender.write(view).then(() => waiter.wrote(), (error) => waiter.writeBroke(error));
-      },
+      sink: this.sender,
       end: () => Promise.resolve(this.sender.end()),
       abort: this.abort,
     };

@@ -315,9 +315,7 @@ export class ServerStream extends Stream implements Exchange {
     return {
       body: this.body,
       write: (view) => this.sender.write(view),
-      writeThen: (view, waiter) => {
-        this.sender.write(view).then(() => waiter.wrote(), (error) => waiter.writeBroke(error));
-      },
+      sink: this.sender,
       end: () => Promise.resolve(this.sender.end()),
       abort: (error) => this.reset(CANCEL, error),
     };

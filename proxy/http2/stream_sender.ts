@@ -9,6 +9,7 @@ import { asProxyError, type ProxyError } from "../errors.ts";
 import { type Fields, NEVER_CROSSES } from "../http/fields.ts";
 import { type Body, type BodyReader, LATER, readThen } from "../http/message.ts";
 import { MinRate } from "../io/min_rate.ts";
+import type { WriteWaiter } from "../io/output.ts";
 import type { ConnectionOptions } from "./connection_options.ts";
 import { FRAME_SIZE } from "./frame/frame.ts";
 import { SendWindow } from "./frame/window.ts";
@@ -126,6 +127,12 @@ export class StreamSender<S extends SendingStream = SendingStream> implements Bo
     this.#offset = 0;
     this.#isLast = false;
     return this.#start() ?? Promise.resolve();
+  }
+
+  /** As `write`, of `bytes[0, length)`. */
+  writeThen(bytes: Uint8Array, length: number, waiter: WriteWaiter): void {
+    const view = length === bytes.length ? bytes : bytes.subarray(0, length);
+    this.write(view).then(() => waiter.wrote(), (error) => waiter.writeBroke(error));
   }
 
   /** The header block of a head has been written, of so many bytes. */
