@@ -74,6 +74,7 @@ export const CARRIERS: readonly Exceptions[] = [
         "StreamSender.arrived",
         "StreamSender.send",
         "StreamSender.write",
+        "StreamSender.writeThen",
       ],
       "proxy/router/explain.ts": ["redirectUrl"],
       "proxy/http/fields.ts": ["new Fields"],
