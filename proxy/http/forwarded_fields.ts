@@ -25,6 +25,9 @@ export const UNTRACED: readonly [string, string][] = [];
 /** Bytes by which the host of one request may be longer than that of the last one. */
 const HOST_ROOM = 64;
 
+/** Of templates: Gateways may come and go with any port. */
+const MAX_TEMPLATES = 256;
+
 type Origin = Pick<Client, "address" | "localPort" | "secure">;
 
 export class ForwardedFields {
@@ -53,6 +56,7 @@ export class ForwardedFields {
     const key = client.localPort * 4 + (client.secure ? 2 : 0) + (traced ? 1 : 0);
     let template = this.#templates.get(key);
     if (template === undefined) {
+      if (this.#templates.size === MAX_TEMPLATES) this.#templates.clear();
       template = new Template(client, mark, traced);
       this.#templates.set(key, template);
     }

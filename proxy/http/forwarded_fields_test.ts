@@ -59,6 +59,17 @@ Deno.test("clients of any address, port and host get the fields that are theirs,
   }
 });
 
+Deno.test("clients of more ports than are remembered get the fields that are theirs", () => {
+  const forwarded = new ForwardedFields({ value: "pingress-1" });
+  for (let round = 0; round < 2; round++) {
+    for (let localPort = 1; localPort < 600; localPort++) {
+      const made = { address: "10.0.0.1", localPort, secure: false, authority: "", traced: false };
+      const fields = forwarded.of(made, "", false);
+      assert.deepEqual(shown(fields), shown(expected(made, "pingress-1")));
+    }
+  }
+});
+
 Deno.test("the host can be replaced by a longer one, and fields of other connections stay", () => {
   const forwarded = new ForwardedFields({ value: "pingress-1" });
   const client = { address: "10.0.0.1", localPort: 80, secure: false };
