@@ -422,6 +422,25 @@ for (
       "proxy.flags.accessLogFields=time\\, path\\,time",
       /proxy\.flags\.accessLogFields has time twice: name each field once/,
     ],
+    ...["10.0.0.1/8", "10.8.0.0/012", "192.0.2.128/24", "1.0.0.0/0", "fd00::1/8", "2001:db9::/31"]
+      .map(
+        (block) =>
+          [
+            `proxy.flags.trustedProxies={192.0.2.0/24,${block}}`,
+            /proxy\.flags\.trustedProxies has .+, which has bits behind its prefix: set them to 0/,
+          ] as const,
+      ),
+    [
+      "proxy.flags.upstreamNetworks={1:2:3:4:5:6:7:9/127}",
+      /proxy\.flags\.upstreamNetworks has 1:2:3:4:5:6:7:9\/127, which has bits/,
+    ],
+    ...["http://10.0.0.256:4318", "http://[1]:4318"].map((url) =>
+      [
+        `proxy.flags.otlpEndpoint=${url}`,
+        /at '\/proxy\/flags\/otlpEndpoint': .+ does not match pattern/,
+      ] as const
+    ),
+    ["check.timeout=0s", /at '\/check\/timeout': '0s' does not match pattern/],
     ...["127.0.0.1:9091", "localhost:9091", "[::1]:9091"].map((address) =>
       [
         `controller.flags.admin=${address}`,

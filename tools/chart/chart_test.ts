@@ -187,6 +187,8 @@ const NONSENSE = [
     "time, pfad",
     "\n",
   ],
+  ...["http://10.0.0.256:4318", "https://10.0.0.256:9443", "http://[1]:4318", "https://[1]:9443"],
+  ...["http://1.2.3", "https://a.1:9443"],
 ];
 
 for (const { name, specs, values } of PROGRAMS) {

@@ -34,6 +34,10 @@ export const ADDRESS_PATTERN = `^(\\[${IPV6}\\]|(${IPV4})?|localhost):${PORT}$`;
 export const CIDR_PATTERN = `^(${IPV4}(/0*(3[0-2]|[12]?[0-9]))?|` +
   `${IPV6}(/0*(12[0-8]|1[01][0-9]|[1-9]?[0-9]))?)$`;
 
+/** In a URL, what ends in a number is an IPv4 address (WHATWG URL, "ends in a number checker"). */
+const URL_HOST =
+  `(\\[${IPV6}\\]|${IPV4}|([A-Za-z0-9_-]+\\.)*[A-Za-z0-9_-]*[A-Za-z_-][A-Za-z0-9_-]*\\.?)`;
+
 export const PATTERNS: Readonly<Record<string, string>> = {
   watchNamespace: `^${DNS_LABEL}$`,
   ingressClass: `^${NAME}$`,
@@ -49,11 +53,10 @@ export const PATTERNS: Readonly<Record<string, string>> = {
   publishAddress: `^${HOST}$`,
   streamName: `^${HOST}$`,
   clusterDomain: `^${NAME}$`,
-  controller: `^https://(\\[${IPV6}\\]|[A-Za-z0-9.-]{1,253})(:[0-9]{1,5})?/?$`,
+  controller: `^https://${URL_HOST}(:[0-9]{1,5})?/?$`,
   zone: ZONE.source,
   accessLogFields: listOf(ALL_FIELDS),
-  otlpEndpoint: "^[Hh][Tt][Tt][Pp][Ss]?://(\\[[0-9a-fA-F:.]+\\]|[A-Za-z0-9._-]+)" +
-    `(:${PORT})?(/[^?#\\s]*)?$`,
+  otlpEndpoint: `^[Hh][Tt][Tt][Pp][Ss]?://${URL_HOST}(:${PORT})?(/[^?#\\s]*)?$`,
   traceServiceName: "^[!-~]{1,255}$",
 };
 

@@ -14,6 +14,10 @@ const DIGEST = "^(sha256:[0-9a-f]{64})?$";
 /** What the API server takes as spec.controller of an IngressClass. */
 const CONTROLLER_NAME = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*" +
   "/[A-Za-z0-9/._~%!$&'()*+,;=:-]+$";
+/** From 100 ms to 10 minutes, as `pingress check` takes it. */
+const CHECK_TIMEOUT =
+  "^(([1-9][0-9]{2,4}|[1-5][0-9]{5}|600000)ms|([1-9][0-9]?|[1-5][0-9]{2}|600)s|" +
+  "([1-9]|10)m|[1-9]m([1-9]|[1-5][0-9])s)$";
 const TEXT_MAP: JsonSchema = { type: "object", additionalProperties: { type: "string" } };
 const OBJECT: JsonSchema = { type: "object" };
 const OBJECTS: JsonSchema = { type: "array", items: { type: "object" } };
@@ -301,7 +305,7 @@ export const VALUES: ValueTree = {
       "helm test runs pingress check in a pod with read-only rights, which exist during the test.",
     values: {
       create: flag("Has helm test run it.", true),
-      timeout: text("--timeout of pingress check.", "30s", "^([0-9]+(ms|s|m))+$"),
+      timeout: text("--timeout of pingress check.", "30s", CHECK_TIMEOUT),
     },
   },
 };

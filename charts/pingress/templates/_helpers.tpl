@@ -147,6 +147,44 @@ _flags.tpl "prefix" PREFIX. Compares durations and sizes with their range, which
 {{- end -}}
 {{- end }}
 
+{{- /* Refuses blocks of addresses with bits behind their prefix, as proxies do. */}}
+{{- define "pingress.checkBlocks" -}}
+{{- range $name := list "trustedProxies" "upstreamNetworks" -}}
+{{- range $block := get $.Values.proxy.flags $name | default list -}}
+{{- $halves := splitList "/" $block -}}
+{{- $address := first $halves -}}
+{{- $isV6 := contains ":" $address -}}
+{{- /* Not those that end like an IPv4 address, or in a zone: proxies alone look at them. */ -}}
+{{- if and (eq (len $halves) 2) (not (contains "%" $address)) (not (and $isV6 (contains "." $address))) -}}
+{{- $bits := last $halves | atoi -}}
+{{- $width := ternary 16 8 $isV6 -}}
+{{- $groups := splitList (ternary ":" "." $isV6) $address -}}
+{{- if contains "::" $address -}}
+{{- $sides := splitList "::" $address -}}
+{{- $before := compact (splitList ":" (first $sides)) -}}
+{{- $behind := compact (splitList ":" (last $sides)) -}}
+{{- $zeros := list -}}
+{{- range until (int (sub (sub 8 (len $before)) (len $behind))) -}}
+{{- $zeros = append $zeros "0" -}}
+{{- end -}}
+{{- $groups = concat $before $zeros $behind -}}
+{{- end -}}
+{{- range $i, $group := $groups -}}
+{{- $number := ternary (printf "0x%s" $group) $group $isV6 | int64 -}}
+{{- $kept := max 0 (min $width (sub $bits (mul $i $width))) -}}
+{{- $step := 1 -}}
+{{- range until (int (sub $width $kept)) -}}
+{{- $step = mul $step 2 -}}
+{{- end -}}
+{{- if ne (mod $number $step | int) 0 -}}
+{{- fail (printf "proxy.flags.%s has %s, which has bits behind its prefix: set them to 0" $name $block) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end }}
+
 {{- /*
 Refuses ports of Gateways on which proxies listen already: the controller would not start, or no proxy.
 */}}
@@ -186,6 +224,7 @@ Refuses ports of Gateways on which proxies listen already: the controller would 
 {{- include "pingress.checkKubernetes" . -}}
 {{- include "pingress.checkAddresses" . -}}
 {{- include "pingress.checkTexts" . -}}
+{{- include "pingress.checkBlocks" . -}}
 {{- include "pingress.checkPorts" . -}}
 {{- include "pingress.checkProxies" . -}}
 {{- $flags := .Values.controller.flags -}}
