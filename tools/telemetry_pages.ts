@@ -55,10 +55,9 @@ export function metricsPage(): string {
     ")",
     "```",
     "",
-    "A host, route or Service has series from its first request on, about 20 of them, until the",
-    `configuration no longer has it. \`--metrics-limit\` (default ${
-      DEFAULT_SERIES.limit.toLocaleString("en")
-    }, at most`,
+    "A host, route or Service has series of its requests from the first one on, about 20 of them,",
+    "until the configuration no longer has it; `pingress_endpoints` and `pingress_route_info` are there",
+    `before. \`--metrics-limit\` (default ${DEFAULT_SERIES.limit.toLocaleString("en")}, at most`,
     `${
       MAX_SERIES_LIMIT.toLocaleString("en")
     }) bounds the hosts or routes that have series, and apart`,

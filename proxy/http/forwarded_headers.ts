@@ -68,7 +68,9 @@ export function prepareRequest(
   if (client.trusted) {
     const chain = joined(fields, X_FORWARDED_FOR);
     record.clientAddress = namedClient(exchange, chain, trustedProxies);
-    exchange.added = trustedFields(exchange, chain, loopMark, traced);
+    const id = trustedRequestId(fields);
+    record.hasPeersId = id !== null;
+    exchange.added = trustedFields(exchange, id ?? newRequestId(), chain, loopMark, traced);
     exchange.addedAuthority = "";
     // The next request of the connection may come when it is trusted no more.
     exchange.addedMark = "";
@@ -159,13 +161,14 @@ function namedClient(
 /** From a trusted proxy: its word where it gave one, our own view where it did not. */
 function trustedFields(
   { request, client, record }: Exchange,
+  id: string,
   chain: readonly string[],
   loopMark: string,
   traced: boolean,
 ): Fields {
   const { fields } = request;
   return fieldsOf([
-    ["X-Request-Id", trustedRequestId(fields) ?? newRequestId()],
+    ["X-Request-Id", id],
     ...(traced ? TRACED : UNTRACED),
     ["X-Forwarded-For", [...chain, client.address].join(", ")],
     ["X-Real-IP", record.clientAddress],

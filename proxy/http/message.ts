@@ -289,6 +289,8 @@ export class ExchangeRecord {
   isLogged = true;
   /** `forwarded_headers.ts` has prepared it: it has an id. */
   prepared = false;
+  /** The trusted proxy that sends it has given it its id; says nothing of requests of others. */
+  hasPeersId = false;
   /**
    * The client's address; behind a trusted proxy, the one that it names. "" until `prepared`.
    */

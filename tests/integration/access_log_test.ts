@@ -53,6 +53,8 @@ Deno.test("queries are logged if enabled", async () => {
     "//u:p@q@other.test:8/x@y?b=@": "//other.test:8/x@y?b=@",
     "https://u@other.test": "https://other.test",
     "http://other.test?to=//u@x": "http://other.test?to=//u@x",
+    "http:\\\\u:p@other.test/x": "http:\\\\other.test/x",
+    "http:/\\u:p\\@other.test/x": "http:/\\other.test/x",
   };
   for (const referer of Object.keys(referers)) {
     await client.ask(`GET /?a=1 HTTP/1.1\r\nHost: a\r\nReferer: ${referer}\r\n\r\n`);

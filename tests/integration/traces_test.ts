@@ -140,6 +140,26 @@ Deno.test("a trusted proxy's request is the child of its span, and sampled as th
   assert.equal(new Set(told).size, 4);
 });
 
+Deno.test("the id of a request has that of a new trace, unless a trusted proxy has given it", async () => {
+  const received: string[] = [];
+  await using backend = recordingBackend(received);
+  await using collector = await OtlpCollector.start();
+  const traces = { url: collector.url };
+  using observed = new ObservedProxy([backend.port], { traces, server: TRUSTED });
+  using client = await Peer.connect(observed.port);
+  const given = "0123456789abcdef".repeat(2);
+  for (const lines of [[], [`X-Request-Id: ${given}`], ["X-Request-Id: two words"], []]) {
+    await client.ask(request(...lines));
+  }
+  await observed.spansSent();
+  const ids = received.map((head) => headerOf(head, "x-request-id"));
+  const traceIds = collector.ofKind(SERVER).map(({ traceId }) => traceId);
+  assert.equal(ids[1], given);
+  assert.notEqual(traceIds[1], given);
+  assert.deepEqual([0, 2, 3].map((i) => traceIds[i]), [0, 2, 3].map((i) => ids[i]));
+  assert.equal(new Set([...ids, ...traceIds]).size, 5);
+});
+
 /** None is to be the child of. */
 const BAD_PARENTS: Readonly<Record<string, readonly string[]>> = {
   "of zeros": [`00-${"0".repeat(32)}-${SPAN}-01`],

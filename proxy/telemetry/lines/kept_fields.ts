@@ -5,8 +5,11 @@
 import { REFERER, USER_AGENT } from "../../http/fields.ts";
 import type { Exchange } from "../../http/message.ts";
 
-/** `user:password@` (RFC 3986 §3.2.1), up to the last `@` before the path. */
-const USERINFO = /^([^/?#]*\/\/)[^/?#]*@/;
+/**
+ * `user:password@` (RFC 3986 §3.2.1), up to the last `@` before the path. A backslash is a slash to
+ * browsers (WHATWG URL), and at the end of a password it is none.
+ */
+const USERINFO = /^([^/\\?#]*[/\\]{2})[^/?#]*@/;
 
 /**
  * Keeps the fields that a line shows, if that has not been done. Their bytes hold until the exchange

@@ -144,10 +144,10 @@ export class Tracer {
   }
 
   /** A new trace, whose id is that of the request unless somebody else has given that. */
-  #beginRoot({ client }: Exchange, added: Fields, at: number): void {
+  #beginRoot({ client, record }: Exchange, added: Fields, at: number): void {
     const { bytes } = added;
     const id = at + TRACE_ID_AT;
-    if (client.trusted) writeRandomDigits(bytes, id, TRACE_ID_LENGTH);
+    if (client.trusted && record.hasPeersId) writeRandomDigits(bytes, id, TRACE_ID_LENGTH);
     else {
       const from = added.valueStart(added.find(X_REQUEST_ID));
       // `copyWithin` is a call into V8, which costs more than copying 32 bytes.
