@@ -3,7 +3,13 @@
  * Out: what it says in one line; or an exception where HTTP/1.1's parser, reading what HTTP/1.1's
  * writer makes of it, refuses it or understands something else.
  */
-import { CONNECTION, DROPPED, type Fields, NEVER_CROSSES } from "../../proxy/http/fields.ts";
+import {
+  CONNECTION,
+  DROPPED,
+  type Fields,
+  NEVER_CROSSES,
+  TRAILER,
+} from "../../proxy/http/fields.ts";
 import { HeadParser } from "../../proxy/http1/head_parser.ts";
 import { readRequestFields, readRequestLine } from "../../proxy/http1/request_head.ts";
 import { requestHeadSize, writeRequestHead } from "../../proxy/http1/request_writer.ts";
@@ -59,6 +65,8 @@ function crossing(fields: Fields): [string, string][] {
   for (let i = 0; i < fields.count; i++) {
     const id = fields.ids[i];
     if (NEVER_CROSSES[id] === 1 || id === DROPPED || id === CONNECTION) continue;
+    // Trailers of a request end before a backend of HTTP/1.1, and are not announced to it.
+    if (id === TRAILER) continue;
     pairs.push([fields.name(i).toLowerCase(), fields.value(i)]);
   }
   return pairs;
