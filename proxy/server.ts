@@ -6,7 +6,6 @@
  * under way keep the table with which they began.
  */
 import { type Address, formatAddress } from "../shared/net/address.ts";
-import { ForwardedFields } from "./http/forwarded_fields.ts";
 import { newLoopMark } from "../shared/loop_mark_generator.ts";
 import type { Snapshot } from "../shared/snapshot/types.ts";
 import { Admission } from "./listen/admission.ts";
@@ -34,6 +33,7 @@ import {
   type ListenerSocketsOptions,
   type SocketStates,
 } from "./listen/listener_sockets.ts";
+import { ForwardedFields } from "./http/forwarded_fields.ts";
 import { LoopMark } from "./http/loop_mark.ts";
 import { Timeout } from "./io/timeout.ts";
 import type { Client } from "./http/message.ts";

@@ -131,6 +131,7 @@ class Lane implements BodyReader, WriteWaiter {
   readonly #tunnel: TunnelState;
   readonly #from: Duplex;
   readonly #to: Duplex;
+  /** Of `#from` and `#to`, kept here so that a message needs neither of them. */
   readonly #body: Body;
   readonly #sink: DuplexSink;
   /** Null where the protocol is not WebSocket. */

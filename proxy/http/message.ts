@@ -204,7 +204,7 @@ export interface Duplex {
 
 /** Where bytes for one end of a tunnel go. */
 export interface DuplexSink {
-  /** Writes `bytes[0, length)`, and tells `waiter`. */
+  /** Writes `bytes[0, length)`, and tells `waiter`; then they may be used again. */
   writeThen(bytes: Uint8Array, length: number, waiter: WriteWaiter): void;
 }
 

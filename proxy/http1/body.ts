@@ -152,8 +152,8 @@ export class InputBody implements Body {
   }
 
   /**
-   * The short way of a small message of a tunnel: with a thousand of them, what it touches has left the
-   * processor's caches.
+   * Fast path for a small message of a tunnel: with a thousand tunnels, everything that a message touches
+   * has left the processor's caches.
    */
   #readOn(reader: BodyReader): typeof LATER {
     const input = this.#input;
@@ -163,7 +163,7 @@ export class InputBody implements Body {
     return LATER;
   }
 
-  /** True where something has come by that way, and the reader has been told. */
+  /** Hands over what the fast path has read; false where that is nothing. */
   #handSteady(): boolean {
     const input = this.#input;
     const { bytes, end } = input;

@@ -4,7 +4,7 @@
  * not known. Nothing is pulled before the last view is written: that is the backpressure.
  */
 import { asciiBytes, type Fields } from "../http/fields.ts";
-import { type Body, type BodyReader, LATER, readThen } from "../http/message.ts";
+import { type Body, type BodyReader, type DuplexSink, LATER, readThen } from "../http/message.ts";
 import type { BufferPool } from "../io/buffer_pool.ts";
 import type { WriteWaiter } from "../io/output.ts";
 import { CHUNK_FRAME_BYTES, writeChunkSize } from "./chunked.ts";
@@ -14,9 +14,7 @@ import { copyRange, fieldsSize, writeFields } from "./head_writer.ts";
 const LAST_CHUNK = asciiBytes("0\r\n");
 
 /** Where the bytes go, as `Output` has it. */
-export interface ByteSink {
-  /** Writes `bytes[0, length)`, and tells `waiter`; then they may be used again. */
-  writeThen(bytes: Uint8Array, length: number, waiter: WriteWaiter): void;
+export interface ByteSink extends DuplexSink {
   /** Who was told last is told nothing more. */
   endWrites(): void;
 }
