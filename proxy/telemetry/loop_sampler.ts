@@ -26,8 +26,9 @@ export class LoopSampler {
   }
 
   #look(): void {
-    this.#metrics.state("cpuSeconds", threadCpuTime());
     this.#metrics.state("heapBytes", Deno.memoryUsage().heapUsed);
     this.#metrics.state("delaySeconds", this.#delay.longest);
+    // Last: a scrape on another thread may come between, and one with CPU time has a heap too.
+    this.#metrics.state("cpuSeconds", threadCpuTime());
   }
 }
