@@ -264,6 +264,7 @@ Deno.test(
     assert.equal(socketsOn(after), 2 * 16);
     assert.deepEqual(scene.fleet.sockets.open, [String(before), String(after)]);
     Atomics.store(going, 0, 1);
+    Atomics.notify(going, 0);
     await until("the stuck one is retired", () => socketsOn(before) === 2 * 16);
   },
 );

@@ -50,6 +50,7 @@ class Scene implements AsyncDisposable {
   /** Who hangs goes on. */
   release(): void {
     Atomics.store(this.#going, 0, 1);
+    Atomics.notify(this.#going, 0);
   }
 
   /** One request on a connection of its own: its body, or how it was lost. */

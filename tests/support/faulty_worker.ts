@@ -11,7 +11,7 @@ import { DeafPorts } from "./deaf_ports.ts";
 const ports = new DeafPorts();
 
 /** Shared with the test; while it is 0, who hangs does. */
-let going = new Int32Array(1);
+let going = new Int32Array(new SharedArrayBuffer(4));
 let place = 0;
 
 const take = self.onmessage as (event: MessageEvent) => void;
@@ -32,7 +32,7 @@ function obey(event: MessageEvent): void {
       throw new Error("a fault to order");
     });
   } else if (epoch === "hang" || epoch === `hang-${place}`) {
-    while (Atomics.load(going, 0) === 0);
+    Atomics.wait(going, 0, 0);
     take(event);
   } else if (epoch === "swell") {
     for (const held: unknown[] = [];;) held.push({ x: held.length });
