@@ -97,11 +97,6 @@ export class Telemetry {
     this.#sampler.start();
   }
 
-  /** An access log or spans are written, so that times within the exchange are worth taking. */
-  get isLogging(): boolean {
-    return this.#accessLog !== null || this.#tracer !== null;
-  }
-
   /** Requests are traced: they get a traceparent. */
   get isTracing(): boolean {
     return this.#tracer !== null;
