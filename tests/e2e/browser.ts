@@ -43,7 +43,7 @@ export async function dumpDom(
         "--dump-dom",
         url,
       ],
-      env: { HOME: home },
+      env: await environmentFor(home),
       signal: AbortSignal.timeout(PATIENCE),
     }).output();
     const text = new TextDecoder().decode(stdout);
@@ -52,6 +52,22 @@ export async function dumpDom(
   } finally {
     await Deno.remove(home, { recursive: true });
   }
+}
+
+const NO_NETLINK = new URL("./no_netlink.c", import.meta.url).pathname;
+
+/**
+ * Of a browser that does not notice network interfaces that come and go (`no_netlink.c`). Without a C
+ * compiler it does, which matters where pods of other tests come and go.
+ */
+export async function environmentFor(home: string): Promise<Record<string, string>> {
+  if (Deno.build.os !== "linux" || !await isInstalled("gcc", ["--version"])) return { HOME: home };
+  const library = join(home, "no_netlink.so");
+  const { success, stderr } = await new Deno.Command("gcc", {
+    args: ["-shared", "-fPIC", "-o", library, NO_NETLINK],
+  }).output();
+  assert.ok(success, new TextDecoder().decode(stderr));
+  return { HOME: home, LD_PRELOAD: library };
 }
 
 /** Of a browser that keeps all it has in a folder, and speaks to nobody by itself. */

@@ -7,7 +7,7 @@
  */
 import { join } from "node:path";
 import { eventually } from "../cluster/support/condition.ts";
-import { flagsFor, trust } from "./browser.ts";
+import { environmentFor, flagsFor, trust } from "./browser.ts";
 
 /** How long anything is waited for, in ms. */
 const PATIENCE = 60_000;
@@ -78,7 +78,7 @@ export class BrowserPage implements AsyncDisposable {
         "--remote-debugging-port=0",
         "about:blank",
       ],
-      env: { HOME: home },
+      env: await environmentFor(home),
       stdin: "null",
       stdout: "null",
       stderr: "null",
