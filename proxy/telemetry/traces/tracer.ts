@@ -8,6 +8,7 @@
  */
 import { ERROR_KINDS, type ErrorCode } from "../../../shared/error_kinds.ts";
 import {
+  asciiBytes,
   DROPPED,
   fieldId,
   type Fields,
@@ -71,7 +72,6 @@ const ERROR_SPANS = 50;
  */
 const RANDOM_AT = TRACE_ID_AT + 18;
 const RANDOM_DIGITS = 8;
-const RANDOM_VALUES = 2 ** 32;
 
 const DIGIT_ZERO = 0x30;
 const DIGIT_ONE = 0x31;
@@ -83,8 +83,8 @@ export class Tracer {
   readonly #line: SpanLine;
   /** Of which no spans are written yet. */
   readonly #ended: EndedRequest[] = [];
-  /** Traces from this value on are sampled. */
-  readonly #threshold: number;
+  /** Traces whose random digits are these or greater are sampled; null: none. */
+  readonly #threshold: Uint8Array | null;
   /** The second in which `#errorSpans` were written. */
   #second = NaN;
   #errorSpans = 0;
@@ -102,7 +102,7 @@ export class Tracer {
       },
     });
     this.#line = new SpanLine(this.#batch.out, query);
-    this.#threshold = (1 - ratio) * RANDOM_VALUES;
+    this.#threshold = thresholdOf(ratio);
   }
 
   /** A request has been prepared: it gets its place in a trace. */
@@ -127,11 +127,13 @@ export class Tracer {
     // The request before may have had a route without traces.
     added.ids[TRACEPARENT_INDEX] = TRACEPARENT;
     const at = added.valueStart(TRACEPARENT_INDEX);
-    const parent = takeParent(fields, trusts);
+    // V8 inlines what every request runs: for most it is to be little.
+    const hasContext = hasTraceContext(fields);
+    const parent = hasContext ? takeParent(fields, trusts) : -1;
     if (parent === -1) this.#beginRoot(exchange, added, at);
     else beginChild(exchange, fields, parent, added.bytes, at);
     writeRandomDigits(added.bytes, at + PARENT_ID_AT, PARENT_ID_LENGTH);
-    const state = takeState(fields, parent !== -1);
+    const state = hasContext ? takeState(fields, parent !== -1) : "";
     const isChosen = isSampled(added.bytes, at + FLAGS_AT);
     record.tracing = isChosen ? SAMPLED : UNSAMPLED;
     if (name !== "") traceOf(exchange).name = name;
@@ -153,11 +155,11 @@ export class Tracer {
       // `copyWithin` is a call into V8, which costs more than copying 32 bytes.
       for (let i = 0; i < REQUEST_ID_LENGTH; i++) bytes[id + i] = bytes[from + i];
     }
-    let value = 0;
-    for (let i = at + RANDOM_AT; i < at + RANDOM_AT + RANDOM_DIGITS; i++) {
-      value = value * 16 + digitOf(bytes[i]);
-    }
-    setFlags(bytes, at, value >= this.#threshold);
+    setFlags(
+      bytes,
+      at,
+      this.#threshold !== null && isAtLeast(bytes, at + RANDOM_AT, this.#threshold),
+    );
   }
 
   /** An attempt begins: whoever gets the request is told of it. */
@@ -301,6 +303,33 @@ function endedRequest(
   };
 }
 
+/**
+ * The least of the random digits that are sampled; null where none are.
+ *
+ * @param ratio of the traces that are sampled, 0 to 1.
+ */
+function thresholdOf(ratio: number): Uint8Array | null {
+  const least = Math.ceil((1 - ratio) * 16 ** RANDOM_DIGITS);
+  if (least >= 16 ** RANDOM_DIGITS) return null;
+  return asciiBytes(least.toString(16).padStart(RANDOM_DIGITS, "0"));
+}
+
+/** Whether the digits at `at` are as great as `least`: as bytes they have the order of their values. */
+function isAtLeast(bytes: Uint8Array, at: number, least: Uint8Array): boolean {
+  for (let i = 0; i < least.length; i++) {
+    const difference = bytes[at + i] - least[i];
+    if (difference !== 0) return difference > 0;
+  }
+  return true;
+}
+
+function hasTraceContext({ ids, count }: Fields): boolean {
+  for (let i = 0; i < count; i++) {
+    if (ids[i] === TRACEPARENT || ids[i] === TRACESTATE) return true;
+  }
+  return false;
+}
+
 /** The index of the traceparent to be the child of, which ends here; -1 where there is none. */
 function takeParent(fields: Fields, trusts: boolean): number {
   const index = fields.find(TRACEPARENT);
@@ -383,8 +412,4 @@ const id = new Uint8Array(PARENT_ID_LENGTH);
 function newSpanId(): string {
   writeRandomDigits(id, 0, PARENT_ID_LENGTH);
   return latin1(id, 0, PARENT_ID_LENGTH);
-}
-
-function digitOf(byte: number): number {
-  return byte <= 0x39 ? byte - DIGIT_ZERO : byte - 0x57;
 }
