@@ -128,6 +128,8 @@ case ${1:-} in
   shift $(($# < 3 ? $# : 3))
   bases
   buildah bud -q --layers --pull-never -t "$tag" -f "$file" "$@" "$context" >/dev/null
+  # The containers of first stages are left, each with a mount that keeps this folder from being removed.
+  buildah rm --all >/dev/null
   import "$tag"
   # Among what no image needs are the first stages of the last builds, with which the next ones begin.
   [ "$(buildah images --quiet --filter dangling=true | wc -l)" -lt "$most_dangling" ] ||
