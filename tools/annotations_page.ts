@@ -234,7 +234,7 @@ function annotationsOfNginx(): string[] {
     "line end, which a block of YAML (`|`) adds.",
     "",
     "`whitelist-source-range` and `limit-whitelist` are old names: they count where the new name is",
-    "missing or empty.",
+    "missing or empty. As in ingress-nginx, a new name of blanks alone is not empty.",
     "",
     "To serve closed paths without the effect of the annotation, start the controller, `deno task dev` or",
     "`deno task explain` with `--accept-unsupported=NAME,…` (names without the prefix). If",

@@ -86,6 +86,20 @@ for (
   });
 }
 
+Deno.test("an access list of blanks hides its old name, and breaks", () => {
+  const annotations = {
+    "allowlist-source-range": " ",
+    "whitelist-source-range": "0.0.0.0/0,::/0",
+  };
+  const result = lintIngresses([{ annotations }]);
+  const verdictOf = (name: string) => findingOf(result, `annotation/${name}`).verdict;
+  assert.equal(verdictOf("allowlist-source-range"), "BREAKS");
+  assert.match(
+    findingOf(result, "annotation/whitelist-source-range").difference!,
+    /has no effect beside .*allowlist-source-range/,
+  );
+});
+
 /** One of these is valid for each type of value. */
 const SAMPLES = [
   ...["true", "on", "1", "30", "8m", "HTTP", "10.0.0.0/8", "default/thing", "thing"],

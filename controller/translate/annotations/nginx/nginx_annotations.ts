@@ -28,6 +28,8 @@ export class NginxAnnotations {
   readonly written: readonly WrittenAnnotation[];
   readonly #table: ReadonlyMap<string, NamedRow>;
   readonly #texts: ReadonlyMap<string, string | null>;
+  /** Names with a value, be it blank. */
+  readonly #counting: ReadonlySet<string>;
   readonly #surroundings: Surroundings;
   readonly #memo: TextMemo;
   readonly #defaults: ReadonlyMap<string, string>;
@@ -55,18 +57,31 @@ export class NginxAnnotations {
         return [name, textOf(object[full], table.get(name)?.row.value)];
       }),
     );
+    this.#counting = new Set(
+      names.filter((full) => !isAbsent(object[full]) && object[full] !== "")
+        .map((full) => full.slice(NGINX_PREFIX.length)),
+    );
     this.written = [...this.#texts].map(([name, text]) => this.#written(name, text));
     this.#surroundings = { textOf: (name) => this.textOf(name), spec };
   }
 
-  /** The text of an annotation or, where it is missing or empty, of an alias; null where it is none. */
+  /**
+   * The text of an annotation or, where it is missing or empty, of an alias; null where it is none. As in
+   * ingress-nginx, blanks are not empty: their text is "", but no alias counts in their place.
+   */
   textOf(name: string): string | null {
-    const own = this.#texts.get(name);
-    if (own !== undefined && own !== "") return own;
-    const alias = this.#table.get(name)?.row.aliases?.find((each) =>
-      (this.#texts.get(each) ?? "") !== ""
-    );
-    return alias === undefined ? own ?? null : this.#texts.get(alias) ?? null;
+    return this.#texts.get(this.#aliasFor(name) ?? name) ?? null;
+  }
+
+  /** Whether an alias counts in place of the annotation. */
+  isReplaced(name: string): boolean {
+    return this.#aliasFor(name) !== null;
+  }
+
+  #aliasFor(name: string): string | null {
+    if (this.#counting.has(name)) return null;
+    const aliases = this.#table.get(name)?.row.aliases;
+    return aliases?.find((each) => each !== name && this.#counting.has(each)) ?? null;
   }
 
   /**
@@ -105,13 +120,8 @@ export class NginxAnnotations {
   #written(name: string, text: string | null): WrittenAnnotation {
     const known = this.#table.get(name);
     if (known === undefined) return { name, row: null, text, replacedBy: null };
-    const own = known.name === name ? undefined : this.#texts.get(known.name);
-    return {
-      name,
-      row: known.row,
-      text,
-      replacedBy: own === undefined || own === "" ? null : known.name,
-    };
+    const isReplaced = known.name !== name && this.#counting.has(known.name);
+    return { name, row: known.row, text, replacedBy: isReplaced ? known.name : null };
   }
 }
 

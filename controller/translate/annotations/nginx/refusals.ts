@@ -47,7 +47,7 @@ export function readRefusals(
   return annotations.written.flatMap(({ name, row, text, replacedBy }) => {
     if (row === null || replacedBy !== null) return [];
     // An alias counts in its place, and is judged by itself.
-    if (text === "" && annotations.textOf(name) !== "") return [];
+    if (annotations.isReplaced(name)) return [];
     const refused = faultOf(row, text, annotations) ??
       (profile === "nginx" ? null : lackOfProfile(name, row, text, annotations));
     return refused === null ? [] : {

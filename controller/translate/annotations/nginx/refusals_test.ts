@@ -47,6 +47,18 @@ const CASES: readonly (readonly [what: string, values: Values, closes: readonly 
     { "allowlist-source-range": "", "whitelist-source-range": "" },
     ["allowlist-source-range", "whitelist-source-range"],
   ],
+  ...[" ", "\u00a0", "\n"].map((blanks) =>
+    [
+      `an old name beside its newer one of ${JSON.stringify(blanks)}, which counts`,
+      { "allowlist-source-range": blanks, "whitelist-source-range": "0.0.0.0/0,::/0" },
+      ["allowlist-source-range"],
+    ] as const
+  ),
+  [
+    "an old name of blanks beside its newer one, which is empty",
+    { "allowlist-source-range": "", "whitelist-source-range": " " },
+    ["whitelist-source-range"],
+  ],
   ["a value that is not a string", { "auth-url": ["https://auth/"] }, ["auth-url"]],
   ["a URL that is none", { "auth-url": "off" }, ["auth-url"]],
   ["a Secret of the name off", { "auth-tls-secret": "off" }, ["auth-tls-secret"]],
