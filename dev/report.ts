@@ -6,7 +6,7 @@
 import { formatProblems, type ProblemTextOptions } from "../cli/terminal/problem_text.ts";
 import { type Column, tableLines } from "../cli/terminal/table.ts";
 import { wrapLine } from "../cli/terminal/wrapped_lines.ts";
-import { upstreamsOf } from "../shared/snapshot/forward_action.ts";
+import { defaultPlace, type Place, upstreamsOf } from "../shared/snapshot/forward_action.ts";
 import { explain } from "../proxy/router/explain.ts";
 import type { SocketStates } from "../proxy/listen/listener_sockets.ts";
 import { type Address, formatAddress } from "../shared/net/address.ts";
@@ -168,11 +168,11 @@ export function formatTable(plan: Plan, columns = Infinity): string {
     rows.push([
       route.host === "*" ? "(any other)" : route.host,
       `${route.match.path.type.padEnd("Prefix".length)} ${route.match.path.value}`,
-      ...routeCells(plan, route),
+      ...placeCells(plan, route, certificateFor(plan.snapshot, route.host)),
     ]);
   }
   if (defaultAction !== null) {
-    rows.push(["(anything else)", "", ...actionCells(plan, defaultAction, null)]);
+    rows.push(["(anything else)", "", ...placeCells(plan, defaultPlace(defaultAction), null)]);
   }
   const cells = rows.map((row) => row.map((cell) => ({ text: printable(cell) })));
   const lines = tableLines(TABLE, cells, columns, (title) => title);
@@ -180,10 +180,9 @@ export function formatTable(plan: Plan, columns = Infinity): string {
   return lines.join("\n");
 }
 
-function routeCells(plan: Plan, route: Route): string[] {
-  const certificate = certificateFor(plan.snapshot, route.host);
-  const cells = actionCells(plan, route.action, certificate);
-  const reply = replyText(plan.snapshot, route);
+function placeCells(plan: Plan, place: Place, certificate: Certificate | null): string[] {
+  const cells = actionCells(plan, place.action, certificate);
+  const reply = replyText(plan.snapshot, place);
   return reply === null ? cells : [shortened(reply, MAX_REASON), cells[1], "-"];
 }
 
@@ -270,9 +269,11 @@ function findRequest(
       const addresses = upstreams.get(id);
       return addresses?.kind === "dns" || (addresses?.endpoints.length ?? 0) > 0;
     });
+  const isOpen = (place: Place) =>
+    replyText(snapshot, place) === null && !isProtected(snapshot, place);
   const candidates = snapshot.routes
     .filter((route) => isOfIngress(route) && reachable(route.action) && wanted(route))
-    .filter((route) => replyText(snapshot, route) === null && !isProtected(snapshot, route))
+    .filter(isOpen)
     .sort((a, b) =>
       easiness(a) - easiness(b) || a.match.path.value.length - b.match.path.value.length
     )
@@ -285,7 +286,10 @@ function findRequest(
     }
   }
   const { outcome } = explain(snapshot, ANY_HOST, "/");
-  return outcome.kind === "default" && reachable(outcome.action) ? { host: null, path: "/" } : null;
+  return outcome.kind === "default" && reachable(outcome.action) &&
+      isOpen(defaultPlace(outcome.action))
+    ? { host: null, path: "/" }
+    : null;
 }
 
 /** Exact hosts before wildcards before none, whole hosts before single paths. */

@@ -169,6 +169,28 @@ Deno.test("routes that redirect or protect are shown as such, and get no command
   ]);
 });
 
+Deno.test("a default backend that redirects or protects is shown as such, and gets no command", () => {
+  for (
+    const [annotation, backend] of [
+      ["permanent-redirect: https://www.example.com/", "301 to https://www.example.com/"],
+      ["whitelist-source-range: 10.0.0.0/8", "default/web:80"],
+    ]
+  ) {
+    const text = `
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: { name: all, annotations: { nginx.ingress.kubernetes.io/${annotation} } }
+spec:
+  ingressClassName: pingress
+  defaultBackend: { service: { name: web, port: { number: 80 } } }
+---
+`;
+    const plan = planFor({ "a.yaml": text + WEB }, { nginxClasses: ["pingress"] });
+    assert.equal(formatTable(plan).split("\n")[1].split(/ {2,}/)[1], backend);
+    assert.deepEqual(curlLines(plan.snapshot, LISTENERS), []);
+  }
+});
+
 Deno.test("a long reason is cut in the table, and whole among the problems", () => {
   const web = ingress(`[${rule("a.example.com", "/", "Prefix", "web")}]`)
     .replace(

@@ -169,16 +169,17 @@ function routeLines({ route, answer, request, filters }: UrlExplanation): string
       ? [`Route: none matches this path of ${request.host}, and there is no default backend: 404`]
       : [`Route: none, since ${reason}: ${answer.kind === "error" ? answer.status : 500}`];
   }
-  if (route.id === null) {
-    return ["Route: none, so the default backend gets it", ...actionLines(route).map(indented)];
-  }
   const actions = answer.kind === "redirect" ? [] : actionLines(route);
+  const steps = (filters ?? []).map(({ upstream, text }) =>
+    indented(upstream === null ? text : `${text} (requests for ${upstream})`)
+  );
+  if (route.id === null) {
+    return ["Route: none, so the default backend gets it", ...actions.map(indented), ...steps];
+  }
   return [
     `Route: ${route.id}`,
     ...(route.fault === null ? actions : [`returns 500: ${route.fault}`]).map(indented),
-    ...(filters ?? []).map(({ upstream, text }) =>
-      indented(upstream === null ? text : `${text} (requests for ${upstream})`)
-    ),
+    ...steps,
     ...(route.origin === null ? [] : [`  from ${originText(route.origin)}`]),
     ...sharedLines(route),
   ];

@@ -19,6 +19,7 @@ import type {
 import { endpointFacts } from "../../dev/explain/endpoint_facts.ts";
 import { sharesOf } from "../../dev/gateway/backend_shares.ts";
 import { ConfigCheck } from "../../shared/snapshot/config_check.ts";
+import { defaultPlace } from "../../shared/snapshot/forward_action.ts";
 import { gatewayOf, listenerNameOf } from "../../shared/snapshot/listener_id.ts";
 import { readNode } from "../../shared/snapshot/node_reader.ts";
 import { ACTION, FILTER_SET, ROUTE, UPSTREAM } from "../../shared/snapshot/schema.ts";
@@ -51,7 +52,8 @@ export function proxyExplanation(
   const upstreams = upstreamsIn(page);
   const settings = settingsIn(page);
   const snapshot = partOf(upstreams, settings);
-  const placed = route === null ? null : { ...route, filterSet: ID, policy: ID };
+  const place = route ?? (kind === "default" && action !== null ? defaultPlace(action) : null);
+  const placed = place === null ? null : { ...place, filterSet: ID, policy: ID };
   const filters = placed === null || settings === null
     ? null
     : filterSteps(snapshot, placed, request);
@@ -92,7 +94,7 @@ export function proxyExplanation(
       reply: action?.kind === "reply" ? { status: action.status, reason: action.reason } : null,
       fault,
     },
-    filters: kind === "route" ? filters : [],
+    filters: placed === null ? [] : filters,
     losers: losersIn(page),
     certificates: certificatesIn(page),
     upstreams: upstreams.map((upstream) => endpointsOf(snapshot, upstream.id)),

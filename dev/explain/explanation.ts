@@ -3,10 +3,10 @@
  * Out: data that names the winner and where it is written, what its filters do, who lost and why, the
  * certificate, the endpoints, and the problems that bear on the host.
  */
-import { upstreamsOf } from "../../shared/snapshot/forward_action.ts";
+import { defaultPlace, upstreamsOf } from "../../shared/snapshot/forward_action.ts";
 import { gatewayOf, listenerNameOf, sharedSocketOf } from "../../shared/snapshot/listener_id.ts";
 import type { Action, Origin, Route, Snapshot } from "../../shared/snapshot/types.ts";
-import { explain, type Explanation, matchedPath } from "../../proxy/router/explain.ts";
+import { explain, type Explanation, matchedPath, placeOf } from "../../proxy/router/explain.ts";
 import { sharesOf } from "../gateway/backend_shares.ts";
 import { chooseListener, type GatewayChoice } from "../gateway/gateway_choice.ts";
 import { isOfGateway, isOfIngress, isOfRoute } from "../gateway/gateway_routes.ts";
@@ -53,8 +53,8 @@ export function explainUrl(question: Question): UrlExplanation {
   );
   const explanation = { ...explained, considered };
   const { outcome, path } = explanation;
-  const route = outcome.kind === "route" ? outcome.route : null;
-  const isAfterRoute = route !== null && redirectsFirst(plan.snapshot, route, { url, path });
+  const place = placeOf(outcome);
+  const isAfterRoute = place !== null && redirectsFirst(plan.snapshot, place, { url, path });
   const locate = (origin: Origin) => locateOrigin(question, origin);
   const isListener = choice.kind === "listener";
   return {
@@ -67,7 +67,7 @@ export function explainUrl(question: Question): UrlExplanation {
     owner: isListener ? null : ownerFacts(plan, url.host, isInDev),
     httpsRedirect: isListener ? null : httpsRedirectFacts(question, explanation, isAfterRoute),
     route: routeFacts(question, explanation),
-    filters: route === null ? [] : filterSteps(plan.snapshot, route, { url, path }),
+    filters: place === null ? [] : filterSteps(plan.snapshot, place, { url, path }),
     losers: losersOf(question, explanation, choice),
     certificates: certificatesOf(question, explanation, choice, locate),
     upstreams: upstreamsOf(actionOf(explanation)).map((id) =>
@@ -160,7 +160,8 @@ function answerOf(
         reason: "no route matches, and there is no default backend",
       };
     case "default":
-      return actionAnswer(snapshot, outcome.action, hasEndpoints);
+      return filterAnswer(snapshot, defaultPlace(outcome.action), { url, path }) ??
+        actionAnswer(snapshot, outcome.action, hasEndpoints);
     case "route": {
       const { route, problem } = outcome;
       if (problem !== undefined) return { kind: "error", status: 500, reason: problem };

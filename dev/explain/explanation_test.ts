@@ -452,8 +452,20 @@ const ANNOTATED: readonly (readonly [annotations: string, line: string, isForwar
   ],
 ];
 
-for (const [annotations, line, isForwarded] of ANNOTATED) {
-  Deno.test(`explain shows ${annotations}, and whether a backend gets the request`, () => {
+const RULES = `rules:
+  - host: a.example.com
+    http:
+      paths:
+      - {path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}`;
+const DEFAULT_BACKEND = "defaultBackend: {service: {name: web, port: {number: 80}}}";
+
+for (
+  const [annotations, line, isForwarded, spec, what] of ANNOTATED.flatMap((each) => [
+    [...each, RULES, "a path"] as const,
+    [...each, DEFAULT_BACKEND, "a default backend"] as const,
+  ])
+) {
+  Deno.test(`explain shows ${annotations} of ${what}, and whether it gets the request`, () => {
     const files = {
       "a.yaml": `
 apiVersion: networking.k8s.io/v1
@@ -463,11 +475,7 @@ metadata:
   annotations: { nginx.ingress.kubernetes.io/${annotations} }
 spec:
   ingressClassName: pingress
-  rules:
-  - host: a.example.com
-    http:
-      paths:
-      - {path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}
+  ${spec}
 ---
 apiVersion: v1
 kind: Service

@@ -11,6 +11,7 @@ import { decodedPath } from "../../shared/path/decoded_path.ts";
 import type { RequestedUrl } from "../../shared/path/requested_url.ts";
 import { formatDuration } from "../../shared/options.ts";
 import { MAX_TIMEOUT } from "../../shared/snapshot/setting_values.ts";
+import type { Place } from "../../shared/snapshot/forward_action.ts";
 import type { FilterSpec, Route, Snapshot } from "../../shared/snapshot/types.ts";
 import { filtersOf, lacksUsers, redirectText, type SpecOf } from "../route_filters.ts";
 import type { Answer, FilterStep } from "./url_explanation.ts";
@@ -37,10 +38,10 @@ export const FILTER_ORDER: readonly FilterSpec["kind"][] = [
   "hsts",
 ];
 
-/** Of the route, and after them those of single backends. */
+/** Of the route, or the default action, and after them those of single backends. */
 export function filterSteps(
   snapshot: Snapshot,
-  route: Route,
+  route: Place,
   request: FilteredRequest,
 ): FilterStep[] {
   const ofBackends = route.action.kind === "reply"
@@ -108,7 +109,7 @@ function textsOf(filter: FilterSpec, snapshot: Snapshot, request: FilteredReques
   }
 }
 
-function bodyLimit({ policies = [] }: Snapshot, { policy }: Route): FilterStep[] {
+function bodyLimit({ policies = [] }: Snapshot, { policy }: Pick<Route, "policy">): FilterStep[] {
   const limit = policies.find(({ id }) => id === policy)?.bodyLimit ?? 0;
   if (limit === 0) return [];
   const text = `rejects request bodies of more than ${limit} bytes with 413`;

@@ -26,6 +26,7 @@ import {
   explain,
   type Explanation,
   matchedPath,
+  placeOf,
   redirectUrl,
   turnedOffBy,
 } from "../router/explain.ts";
@@ -241,7 +242,7 @@ function plain(url: RequestedUrl, explanation: Explanation, snapshot: Snapshot) 
     outcome,
     upstream: upstreams[0] ?? null,
     ...(upstreams.length > 1 ? { upstreams } : {}),
-    settings: explainedSettings(outcome.kind === "route" ? outcome.route : null, snapshot),
+    settings: explainedSettings(placeOf(outcome), snapshot),
     considered,
     certificate: {
       by,

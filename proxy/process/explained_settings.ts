@@ -1,8 +1,9 @@
 /**
- * What /explain shows of the filters of a route. In: the route and its snapshot. Out: the filters without values
+ * What /explain shows of the filters of a route. In: the route, or the default action, and its snapshot. Out: the filters without values
  * of headers, which may be secret; logins whose users cannot be read; and the limit of request bodies.
  */
-import type { FilterSpec, Route, Snapshot } from "../../shared/snapshot/types.ts";
+import type { Place } from "../../shared/snapshot/forward_action.ts";
+import type { FilterSpec, Snapshot } from "../../shared/snapshot/types.ts";
 
 export interface ExplainedSettings {
   /** As in the snapshot, with "" for each value of a header. */
@@ -13,12 +14,12 @@ export interface ExplainedSettings {
   readonly bodyLimit: number;
 }
 
-/** @param route Null for the default action. */
+/** @param place Null where no filters meet the request. */
 export function explainedSettings(
-  route: Route | null,
+  place: Pick<Place, "filterSet" | "policy"> | null,
   { filterSets = [], policies = [], credentials = [] }: Snapshot,
 ): ExplainedSettings {
-  const filters = filterSets.find(({ id }) => id === route?.filterSet)?.filters ?? [];
+  const filters = filterSets.find(({ id }) => id === place?.filterSet)?.filters ?? [];
   const logins = filters.flatMap((filter) =>
     filter.kind === "access" ? filter.basic?.credentials ?? [] : []
   );
@@ -29,7 +30,7 @@ export function explainedSettings(
   return {
     filters: filters.map(withoutValues),
     missingUsers: logins.filter(isMissing),
-    bodyLimit: policies.find(({ id }) => id === route?.policy)?.bodyLimit ?? 0,
+    bodyLimit: policies.find(({ id }) => id === place?.policy)?.bodyLimit ?? 0,
   };
 }
 

@@ -9,6 +9,7 @@ import {
   type PathOptions,
 } from "../../shared/path/canonical_path.ts";
 import { decodedPath, escapedPath } from "../../shared/path/decoded_path.ts";
+import { defaultPlace, type Place } from "../../shared/snapshot/forward_action.ts";
 import { sharedSocketOf } from "../../shared/snapshot/listener_id.ts";
 import { staysPlain } from "../../shared/host/plain_hosts.ts";
 import type { Action, Certificate, Route, Snapshot } from "../../shared/snapshot/types.ts";
@@ -97,6 +98,12 @@ export type Outcome =
   | { readonly kind: "none" }
   /** The path is refused: 400. */
   | { readonly kind: "refused"; readonly reason: string };
+
+/** Whose filters a request meets; null for nobody's. */
+export function placeOf(outcome: Outcome): Place | null {
+  if (outcome.kind === "route") return outcome.route;
+  return outcome.kind === "default" ? defaultPlace(outcome.action) : null;
+}
 
 export interface CertificateChoice {
   /** The pattern that decided: the name itself, a wildcard, the default, or nothing (refused). */

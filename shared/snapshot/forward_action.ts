@@ -2,11 +2,29 @@
  * Actions that forward. In: ids of upstreams. Out: the action; the upstreams of an action, and the
  * Service or the host of an upstream.
  */
-import type { Action, ForwardAction } from "./types.ts";
+import type { Action, ForwardAction, Route } from "./types.ts";
 
 /** All requests go to one upstream. */
 export function forwardTo(upstream: string): ForwardAction {
   return { kind: "forward", backends: [{ upstream }] };
+}
+
+/** What a request meets, be it of a route or of the default action. */
+export type Place = Pick<Route, "action" | "filterSet" | "policy">;
+
+/**
+ * A default action as a route: it is none, so that the settings of its Ingress stand at its backends,
+ * which all have the same.
+ */
+export function defaultPlace(action: Action): Place {
+  if (action.kind !== "forward") return { action };
+  const [{ filterSet, policy } = {}] = action.backends;
+  const backends = action.backends.map(({ filterSet: _, policy: __, ...backend }) => backend);
+  return {
+    action: { ...action, backends },
+    ...(filterSet === undefined ? {} : { filterSet }),
+    ...(policy === undefined ? {} : { policy }),
+  };
 }
 
 const NONE: readonly string[] = [];

@@ -44,6 +44,10 @@ function guardedSnapshot(): Snapshot {
       }),
       at("/"),
     ],
+    defaultAction: {
+      kind: "forward",
+      backends: [{ upstream: base.upstreams[0].id, filterSet: "guarded" }],
+    },
     filterSets: [
       {
         id: "guarded",
@@ -68,7 +72,7 @@ const LINES: readonly (readonly [url: string, line: RegExp])[] = [
   ["http://a.test/admin", /→ 503: the users of test\/users auth-file cannot be read /],
   ["http://a.test/old/x", /→ 301 https:\/\/b\.test\/ /],
   ["http://a.test/closed", /→ 503: the annotation x is not supported /],
-  ["http://b.test/", /→ 404: no route matches/],
+  ["http://b.test/", /→ 503: the users of test\/users auth-file cannot be read/],
   ["http://a.test/%zz", /→ 400: the path has a broken escape/],
 ];
 
@@ -103,6 +107,8 @@ Deno.test("a proxy's page becomes the same explanation as that of manifests", as
     ],
     ["request-headers", "headers of the request: sets x-key", []],
   ]);
+  const other = "http://b.test/";
+  assert.deepEqual(explain(other, await pageOf(other)).filters, filters);
   assert.equal(route?.id, "a.test Prefix /admin");
   assert.deepEqual(losers.map(({ route, isMatch }) => [route, isMatch]), [
     ["a.test Prefix /", true],
