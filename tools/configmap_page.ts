@@ -85,7 +85,7 @@ export function configmapPage(): string {
     "- **List only the load balancers in front of the proxies.** Every client in these networks can choose its address. With",
     "  `externalTrafficPolicy: Cluster`, the peers may be the nodes in place of the load balancer.",
     "- In ingress-nginx the list is `0.0.0.0/0` by default. Here `use-forwarded-headers` without",
-    "  `proxy-real-ip-cidr`, or with a network of all addresses in it, **closes** the paths of the profile, and",
+    "  `proxy-real-ip-cidr`, or with networks that are all addresses together, **closes** the paths of the profile, and",
     "  nobody is trusted. A list that is not valid closes them, too. Where `--trusted-proxies` already has the",
     "  networks (`--proxy-arg=--trusted-proxies=10.0.0.0/8` of the controller), remove the key, or accept it",
     "  by `--accept-unsupported=use-forwarded-headers`.",

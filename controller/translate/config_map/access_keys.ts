@@ -1,4 +1,5 @@
 /** Keys about who may send requests, and about which clients' addresses are believed. */
+import { NetworkSet } from "../../../shared/net/network_set.ts";
 import { ACCESS } from "../annotations/nginx/rows/access.ts";
 import {
   ALL_COOKIES,
@@ -146,16 +147,16 @@ export const AUTHENTICATION_KEYS = {
   },
 } satisfies KeyGroup;
 
-/** Networks of all addresses; `NetworkSet` reads the last one as IPv4. */
-const ALL_ADDRESSES = /\/0$|^::ffff:0:0\/96$/;
-
-/** By default all peers are believed there, so every client could choose its address. */
+/**
+ * By default all peers are believed there, so every client could choose its address. Networks may be all
+ * addresses of a version only together, as 0.0.0.0/1 and 128.0.0.0/1.
+ */
 function lacksNetworks(value: boolean, textOf: (key: string) => string): string | null {
   const networks = NETWORKS.read(textOf("proxy-real-ip-cidr"));
-  const isList = networks !== null && !networks.some((network) => ALL_ADDRESSES.test(network));
+  const isList = networks !== null && !new NetworkSet(networks).admitsAll;
   return !value || isList
     ? null
-    : "needs networks in proxy-real-ip-cidr, and none of all addresses";
+    : "needs networks in proxy-real-ip-cidr that are not all addresses";
 }
 
 const WITHOUT_LIST = "Set proxy-real-ip-cidr to the networks of the load balancer, as without it " +
@@ -179,7 +180,7 @@ export const ADDRESS_KEYS = {
     BOOL,
     differs(
       "X-Forwarded-* count from the networks of proxy-real-ip-cidr only, and for all that the proxies " +
-        "serve; without that list, or with a network of all addresses, it closes the paths; the " +
+        "serve; without that list, or with networks that are all addresses, it closes the paths; the " +
         "address of the load balancer is appended to X-Forwarded-For",
     ),
     "believes X-Forwarded-* of clients, and takes their addresses from it",

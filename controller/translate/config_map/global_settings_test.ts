@@ -291,6 +291,7 @@ for (const [networks, trusted] of LISTS) {
 const NO_LISTS: readonly (string | null)[] = [
   ...[null, "", "0.0.0.0/0", "::/0", "10.0.0.0/8,::/0", "10.0.0.0/8, 10.0.0.0/0"],
   ...["::ffff:0:0/96", "::ffff:0.0.0.0/96", "::FFFF:10.0.0.0/96"],
+  ...["0.0.0.0/1,128.0.0.0/1", "128.0.0.0/1,10.0.0.0/8,::ffff:0:0/97", "::/1,8000::/1"],
 ];
 
 for (const networks of NO_LISTS) {
