@@ -212,7 +212,7 @@ const SECTIONS: readonly (readonly [title: string, rows: readonly Row[]])[] = [
       "ExternalNameNotAllowed",
       INGRESS,
       BOTH,
-      "Services of type ExternalName require `--allow-external-name`; the path returns 503; hosts of `auth-url` outside the cluster require it too, and are a warning",
+      "Services of type ExternalName require `--allow-external-name`; the path returns 503; hosts of `auth-url` outside the cluster require it too, and are a warning, as is a host that may be a Service",
     ],
     [
       "ExternalNameInvalid",

@@ -24,6 +24,7 @@ import type { Fault, Note } from "./fault.ts";
 import { type KnownPlan, PlanCache } from "./plan_cache.ts";
 import type { ProblemList, Report } from "../../base/problems.ts";
 import type { ServiceModel } from "./service.ts";
+import { planHost } from "./resolved_host.ts";
 import { SortedList } from "../../base/sorted_list.ts";
 import { hasTlsSettings, UNUSED_TLS, type UpstreamTlsReader } from "./upstream_tls.ts";
 import { isWished, overruled, wishedProtocol } from "./wished_protocol.ts";
@@ -318,16 +319,14 @@ export class BackendResolver {
   }
 
   #find(backend: ServiceBackend): Finding {
-    const finding = backend.isName === true ? this.#findName(backend) : this.#findService(backend);
+    const finding = backend.isName === true ? this.#findHost(backend) : this.#findService(backend);
     return backend.keepsId === true ? this.#memory.renamed.of(finding, backend.id) : finding;
   }
 
-  /** A name that proxies resolve, if that is allowed, or the operator names it; else an upstream without endpoints. */
-  #findName({ name, port, id, wish, isTrusted }: ServiceBackend): Finding {
-    const addresses = (isTrusted === true || this.resolvesNames) && typeof port === "number"
-      ? { kind: "dns" as const, name, port }
-      : { kind: "endpoints" as const, endpoints: [] };
-    return reached({ id, protocol: wish?.protocol ?? "http", addresses }, null);
+  #findHost(backend: ServiceBackend): Finding {
+    // Found anew each time, as the Service that it may be comes and goes.
+    this.#isNoted = true;
+    return planHost(backend, this.#options, (key) => this.#services.has(key));
   }
 
   #findService({ namespace, name, port, id, wish }: ServiceBackend): Finding {

@@ -3,6 +3,7 @@
  * Out: the upstream but for its securing, which depends on Secrets and on what was published; or
  * why there is none, with the problems of the Service and its slices.
  */
+import { isLocalName, looksLikeAddress } from "./external_name.ts";
 import { isSamePart } from "../../../shared/snapshot/equality.ts";
 import type { ForwardAction, ReplyAction, Upstream } from "../../../shared/snapshot/types.ts";
 import { appProtocolMistake } from "./app_protocol.ts";
@@ -134,8 +135,7 @@ function planExternal(
     });
   }
   const name = typeof written === "string" ? written.toLowerCase().replace(/\.$/, "") : "";
-  // A numeric last label makes it an address to many resolvers, in whichever notation.
-  if (!isDnsName(name) || /(?:^|\.)(?:\d+|0x[0-9a-f]*)$/.test(name)) {
+  if (!isDnsName(name) || looksLikeAddress(name)) {
     return missing("name", {
       reason: "ExternalNameInvalid",
       message: `externalName ${quote(written)} of Service ${service} is not a DNS name`,
@@ -249,9 +249,4 @@ function missing(at: Fault["at"], fault: Omit<Fault, "at" | "status">): Plan {
 /** Whether it is spoken over TLS. */
 export function isSecured(protocol: Upstream["protocol"]): boolean {
   return protocol === "https" || protocol === "h2";
-}
-
-/** RFC 6761 §6.3. Names that resolve to local addresses are refused where they are dialled. */
-function isLocalName(name: string): boolean {
-  return name === "localhost" || name.endsWith(".localhost");
 }

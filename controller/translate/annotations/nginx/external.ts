@@ -10,6 +10,7 @@ import { isCredentialVariable } from "../../../../shared/path/template_variables
 import type { FilterSpec } from "../../../../shared/snapshot/types.ts";
 import { quote } from "../../../base/json.ts";
 import type { Report } from "../../../base/problems.ts";
+import { namespacesInName } from "../../backends/external_name.ts";
 import { upstreamId } from "../../model/backend_ref.ts";
 import type { GlobalSettings } from "../../model/global_settings.ts";
 import type { Profile } from "../../model/profile.ts";
@@ -163,13 +164,15 @@ export function refuseAuthenticator(
       remedy: "Write a host of which $namespace makes a valid name",
     };
   }
-  const service = serviceAt(place);
-  if (service === null || service.namespace === namespace) return null;
+  // Proxies would resolve such a name, whatever the domain of the cluster, if it were none of a Service.
+  const other = namespacesInName(place.host).find((each) => each !== namespace);
+  if (other === undefined) return null;
+  const what = serviceAt(place) === null ? "Service or pod" : "Service";
   return {
     ...refusal,
-    fault: `names a Service of namespace ${service.namespace}, not of ${namespace} as the Ingress`,
+    fault: `names a ${what} of namespace ${other}, not of ${namespace} as the Ingress`,
     remedy: `Use a Service of namespace ${namespace}, or a host that an Ingress of ` +
-      `${service.namespace} serves and shares`,
+      `${other} serves and shares`,
   };
 }
 

@@ -77,8 +77,10 @@ export function placeOf(authority: string, scheme: AuthUrl["scheme"]): AuthPlace
   // As a name, a resolver would read some of them as an IPv4 address.
   if (address !== undefined && !isIPv6(address)) return null;
   const port = written === undefined ? (scheme === "https" ? 443 : 80) : Number(written);
+  // Before the last dot is dropped: of two, one would be left, which hides what the name is.
+  if (name?.includes("..") === true) return null;
   const host = (address ?? name.replace(/\.$/, "")).toLowerCase();
-  return port < 1 || port > 65535 || host.includes("..") ? null : { host, port };
+  return port < 1 || port > 65535 ? null : { host, port };
 }
 
 function readUrl(text: string): AuthUrl | null {
