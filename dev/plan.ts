@@ -31,6 +31,7 @@ import type { Manifests } from "./manifests/manifests.ts";
 import { certificateDateProblems } from "./problems/certificate_dates.ts";
 import { classProblems, OWN_CLASS } from "./problems/class_problems.ts";
 import { misplacedAnnotations } from "./problems/misplaced_annotations.ts";
+import { sizeProblems } from "./problems/too_large.ts";
 import { inWordsOfDev, withoutRepetitions } from "./problems/words_of_dev.ts";
 import { withSampleProtocols } from "./sample_upstreams.ts";
 import { isLoopback, type ServiceMapping } from "./service_mapping.ts";
@@ -92,6 +93,7 @@ export function makePlan(
     ...written.filter((problem) => isOfSlice(problem) && !isOfThisMachine(problem, manifests)),
     ...settingProblems(written, translated.problems),
     ...classProblems(manifests.resources, translated.statuses, translateOptions),
+    ...sizeProblems(manifests.resources, translated.statuses),
     ...misplacedAnnotations(manifests.resources),
     ...certificateDateProblems(translated.snapshot, resources.secrets, clock()),
     ...(translated.gateway === null

@@ -102,3 +102,23 @@ Deno.test("for a misspelt annotation of ingress-nginx the message names the one 
   assert.equal(remedyFor("entirely-different-name-of-something"), "Remove the annotation");
   assert.doesNotMatch(remedyFor("enable-cors")!, /if you mean/);
 });
+
+Deno.test("of an Ingress over a bound of one object, dev says that a controller would not serve it", () => {
+  const problemsOf = (count: number) => {
+    const paths = Array.from({ length: count }, (_, i) => ({
+      ...{ path: `/${i}`, pathType: "Prefix" },
+      backend: { service: { name: "web", port: { number: 80 } } },
+    }));
+    const ingress = {
+      ...{ apiVersion: "networking.k8s.io/v1", kind: "Ingress", metadata: { name: "web" } },
+      spec: { ingressClassName: "pingress", rules: [{ host: "a.example.com", http: { paths } }] },
+    };
+    return planFor({ "a.yaml": JSON.stringify(ingress) }).problems.map(({ problem }) => problem)
+      .filter(({ reason }) => reason === "ObjectTooLarge");
+  };
+  assert.deepEqual(problemsOf(1_000), []);
+  const [{ severity, message, remedy }] = problemsOf(1_001);
+  assert.equal(severity, "warning");
+  assert.match(message, /^it has more than 1000 paths, so that a controller .* none of it$/);
+  assert.match(remedy, /--max-ingress-paths/);
+});

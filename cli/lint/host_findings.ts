@@ -13,6 +13,7 @@ import { type HostFinding, type Member, memberOf } from "./host_member.ts";
 import type { JudgedIngress } from "./judgement.ts";
 import type { LintOptions } from "./options.ts";
 import { regexNeighbours } from "./regex_mode.ts";
+import { tooLarge } from "./too_large.ts";
 import { unsupportedNeighbours } from "./unsupported_patterns.ts";
 
 export type HostFindingOptions = Pick<
@@ -44,6 +45,7 @@ export function hostFindings(
     ...members.flatMap(aliases),
     ...members.flatMap((member) => loneCanary(member, members)),
     ...firstOfService(members),
+    ...tooLarge(members),
   ];
 }
 

@@ -100,6 +100,37 @@ Deno.test("an access list of blanks hides its old name, and breaks", () => {
   );
 });
 
+Deno.test("an Ingress over a bound of one object breaks, or opens what it protects", () => {
+  const service = { name: "web", port: { number: 80 } };
+  const pathsOf = (count: number, start = "/") =>
+    Array.from({ length: count }, (_, i) => ({
+      ...{ path: `${start}${i}`, pathType: "Prefix", backend: { service } },
+    }));
+  const specOf = (count: number, start?: string) => ({
+    rules: [{ host: "app.example.com", http: { paths: pathsOf(count, start) } }],
+  });
+  const annotations = { "whitelist-source-range": "10.0.0.0/8" };
+  const [many, long] = [specOf(1_001), specOf(500, `/${"x".repeat(500)}`)];
+  const open = { name: "open" };
+  const cases: [IngressInput[], Verdict, RegExp][] = [
+    [[{ spec: many }], "BREAKS", /^it has more than 1000 paths, so none of it is served$/],
+    [[{ spec: long }], "BREAKS", /^it has more than 262144 bytes, so none of it is served$/],
+    [[{ spec: many }, open], "BREAKS", /served$/],
+    [[{ spec: many, annotations }], "BREAKS", /served$/],
+    [[{ spec: many, annotations }, open], "OPENS", /served: default\/open may get its requests/],
+    [[{ spec: many, annotations }, { ...open, host: "*.example.com" }], "OPENS", /open may get/],
+    [[{ spec: many, annotations }, { ...open, host: "b.example.com" }], "BREAKS", /served$/],
+  ];
+  for (const [inputs, verdict, difference] of cases) {
+    const finding = findingOf(lintIngresses(inputs), "problem/ObjectTooLarge");
+    assert.equal(finding.verdict, verdict);
+    assert.match(finding.difference!, difference);
+    assert.match(finding.remedy!, /^Split it into .* --max-/);
+  }
+  const within = lintIngresses([{ spec: specOf(1_000) }]);
+  assert.deepEqual(within.ingresses.map(({ verdict }) => verdict), ["SAME"]);
+});
+
 /** One of these is valid for each type of value. */
 const SAMPLES = [
   ...["true", "on", "1", "30", "8m", "HTTP", "10.0.0.0/8", "default/thing", "thing"],

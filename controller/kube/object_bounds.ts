@@ -99,14 +99,11 @@ export class ObjectLedger {
     const before = tenant.objects.get(name)?.bytes ?? 0;
     const others = tenant.bytes - before;
     const bytes = sizeOf(object);
-    const { objectBytes, ingressPaths, namespaceBytes } = this.#bounds;
-    const excess: Excess | null = this.#kind === "Ingress" && hasMorePaths(object, ingressPaths)
-      ? { bound: "paths", limit: ingressPaths }
-      : bytes > objectBytes
-      ? { bound: "bytes", limit: objectBytes }
-      : bytes > before && others + bytes > namespaceBytes
+    const { namespaceBytes } = this.#bounds;
+    const crowded: Excess | null = bytes > before && others + bytes > namespaceBytes
       ? { bound: "namespace", limit: namespaceBytes }
       : null;
+    const excess = excessOfOne(this.#kind, object, bytes, this.#bounds) ?? crowded;
     const kept = excess === null ? object : stubOf(object, excess);
     this.#remove(tenant, name);
     const isCrowdedOut = excess?.bound === "namespace";
@@ -124,6 +121,29 @@ export class ObjectLedger {
     tenant.bytes -= kept.bytes;
     if (kept.isCrowdedOut) tenant.crowdedOut--;
   }
+}
+
+/**
+ * The bound that an Ingress exceeds by itself, as `reduceIngress` leaves it; null for none. For folders, in
+ * which the controller keeps nothing.
+ */
+export function excessOfIngress(
+  ingress: KubeObject,
+  bounds: ObjectBounds = DEFAULT_OBJECT_BOUNDS,
+): Excess | null {
+  return excessOfOne("Ingress", ingress, sizeOf(ingress), bounds);
+}
+
+function excessOfOne(
+  kind: BoundedKind,
+  object: KubeObject,
+  bytes: number,
+  { ingressPaths, objectBytes }: ObjectBounds,
+): Excess | null {
+  if (kind === "Ingress" && hasMorePaths(object, ingressPaths)) {
+    return { bound: "paths", limit: ingressPaths };
+  }
+  return bytes > objectBytes ? { bound: "bytes", limit: objectBytes } : null;
 }
 
 function hasMorePaths(object: KubeObject, limit: number): boolean {
