@@ -24,9 +24,9 @@ const PROXY_HEADERS: ReadonlySet<string> = new Set([
   "upgrade",
 ]);
 
-/** @param name in lower case. */
+/** @param name in lower case, in any spelling that some reader takes for one of these. */
 export function isProxyHeader(name: string): boolean {
-  return PROXY_HEADERS.has(name);
+  return PROXY_HEADERS.has(folded(name));
 }
 
 /** Those that the proxy sets for every backend, also `nginx-forwarded-headers`, which runs later. */
@@ -47,8 +47,13 @@ const FORWARDED_HEADERS: ReadonlySet<string> = new Set([
  * Whether the proxy says it of a request, and no one else: what a server of external authentication
  * says beside it would be lost, or stand beside a value that the client has chosen.
  *
- * @param name in lower case; other punctuation counts as a hyphen, as backends may read it so.
+ * @param name in lower case, in any spelling.
  */
 export function isForwardedHeader(name: string): boolean {
-  return FORWARDED_HEADERS.has(name.replace(/[^a-z\d]/g, "-"));
+  return FORWARDED_HEADERS.has(folded(name));
+}
+
+/** All punctuation counts as a hyphen: CGI and its successors read `CDN-Loop` and `cdn_loop` alike. */
+function folded(name: string): string {
+  return name.replace(/[^a-z\d]/g, "-");
 }

@@ -303,14 +303,38 @@ Deno.test("each error is reported with its place, and rejects the file", async (
         id: "f",
         filters: [{
           kind: "response-headers",
-          set: [{ name: "transfer-encoding", value: "gzip" }],
+          set: [
+            { name: "transfer-encoding", value: "gzip" },
+            { name: "Content_Length", value: "1" },
+          ],
           add: [{ name: "x", value: "a\r\nx-b: c" }, { name: "x", value: " " }],
         }],
       }],
       '$.filterSets[0].filters[0].set[0].name: "transfer-encoding" is a header that the proxy ' +
       "writes itself",
+      '$.filterSets[0].filters[0].set[1].name: "Content_Length" is a header that the proxy writes itself',
       '$.filterSets[0].filters[0].add[0].value: "a\\r\\nx-b: c" is no value of a header',
       '$.filterSets[0].filters[0].add[1].value: " " is no value of a header',
+    ],
+    [
+      "filterSets",
+      [{
+        id: "f",
+        filters: [{
+          kind: "access",
+          external: {
+            scheme: "http",
+            authority: [{ kind: "text", text: "a.test" }],
+            target: [{ kind: "text", text: "/" }],
+            namespace: "n",
+            responseHeaders: ["x_user", "CDN_Loop", "cdn.loop"],
+          },
+        }],
+      }],
+      ...["CDN_Loop", "cdn.loop"].map((name, i) =>
+        `$.filterSets[0].filters[0].external.responseHeaders[${i + 1}]: ` +
+        `"${name}" is a header that the proxy writes itself`
+      ),
     ],
     [
       "policies",

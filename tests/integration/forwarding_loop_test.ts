@@ -2,9 +2,11 @@
 import assert from "node:assert/strict";
 import type { Snapshot } from "../../shared/snapshot/types.ts";
 import { Backend, Peer, reply, statusOf } from "../support/backend.ts";
-import { snapshotOf, TestProxy } from "../support/test_proxy.ts";
+import { filteredSnapshot, upstreamTo, WEB } from "../support/filtered_routes.ts";
+import { snapshotOf, telemetryOf, TestProxy } from "../support/test_proxy.ts";
 
 const MARK = "pingress-0123456789abcdef";
+const AUTH = "test/auth:80+http";
 const GET = "GET / HTTP/1.1\r\nHost: loop.test\r\n\r\n";
 const WEBSOCKET = "GET / HTTP/1.1\r\nHost: loop.test\r\nConnection: Upgrade\r\n" +
   "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" +
@@ -61,6 +63,39 @@ Deno.test("a backend that calls another host of the proxy with its request's fie
   assert.equal(statusOf(answer), 200);
   assert.equal(answer.body, "ok");
 });
+
+for (const name of ["cdn-loop", "cdn_loop", "cdn.loop"]) {
+  Deno.test(`a loop behind auth-url that answers with ${name} ends with 508`, async () => {
+    await using auth = new Backend(async (peer) => {
+      while (await peer.request() !== null) await peer.send(reply("", `${name}: none\r\n`));
+    });
+    const external = {
+      scheme: "http" as const,
+      authority: [{ kind: "text" as const, text: "auth.test" }],
+      target: [{ kind: "text" as const, text: "/" }],
+      namespace: "test",
+      upstream: AUTH,
+      responseHeaders: [name],
+    };
+    const limits = { connections: 20 };
+    const snapshot = (port: number): Snapshot => ({
+      ...filteredSnapshot(
+        { a: { filters: [{ kind: "access", external }] } },
+        [upstreamTo(AUTH, [auth.port]), upstreamTo(WEB, [port])],
+      ),
+      loopMark: MARK,
+    });
+    const telemetry = telemetryOf(snapshot(auth.port));
+    using first = new TestProxy([], limits, { telemetry });
+    using second = new TestProxy([], limits, { telemetry });
+    // Not parsed: the schema would refuse these names.
+    first.server.apply(snapshot(second.port));
+    second.server.apply(snapshot(first.port));
+    using client = await Peer.connect(first.port);
+    assert.equal(statusOf(await client.ask("GET /a/ HTTP/1.1\r\nHost: loop.test\r\n\r\n")), 508);
+    assert.deepEqual([...first.codes, ...second.codes], ["loop_detected"]);
+  });
+}
 
 Deno.test("a loop of three proxies also has three passes", async () => {
   using first = new TestProxy([]);

@@ -8,6 +8,7 @@
  */
 import { STATUS_CODES } from "node:http";
 import { canonicalPath } from "../../../shared/path/canonical_path.ts";
+import { isProxyHeader } from "../../../shared/path/proxy_headers.ts";
 import { asProxyError, ProxyError } from "../../errors.ts";
 import { changeResponse, extended, withoutNamed } from "../../http/changed_fields.ts";
 import {
@@ -53,12 +54,16 @@ const WITH_COOKIES: ReadonlySet<number> = new Set([
   ...[200, 201, 204, 206, 301, 302, 303, 304, 307, 308],
 ]);
 
-export function externalCheck(spec: External, services: AccessServices): AccessCheck {
+export function externalCheck(given: External, services: AccessServices): AccessCheck {
   const { subrequest, isSubrequest, authCache, routeOf } = services;
   if (subrequest === undefined || isSubrequest === undefined) {
     throw new Error("external authentication is not possible here");
   }
-  const { responseHeaders = [], signin, cache } = spec;
+  const { signin, cache } = given;
+  // The schema has refused the others. Fields of the client end here in all spellings of these names: with
+  // one of CDN-Loop, so would the marks of earlier passes, and a loop would have no end.
+  const responseHeaders = (given.responseHeaders ?? []).filter((name) => !isProxyHeader(name));
+  const spec: External = { ...given, responseHeaders };
   const names = new FoldedNames([...responseHeaders, ...OWN_NAMES]);
   const replaced = responseHeaders.map(asciiBytes);
   const answers = new WeakMap<Exchange, Answer>();

@@ -139,8 +139,8 @@ export function readsUri(parts: Parts): boolean {
 /** In lower case, each once. */
 export const COPIED_HEADERS: ValueType<readonly string[]> = {
   ...HEADER_NAMES,
-  what:
-    "names of headers, separated by commas, without those that the proxy sets, such as X-Request-ID",
+  what: "names of headers, separated by commas, without those that the proxy sets, such as " +
+    "X-Request-ID and CDN-Loop, in any spelling",
   read: (text) => {
     const names = HEADER_NAMES.read(text);
     if (names === null) return null;
