@@ -287,7 +287,7 @@ const SECTIONS: readonly (readonly [title: string, rows: readonly Row[]])[] = [
     ["SecretInvalid", ["Ingress", "Secret"], ERROR, "certificate or key is not valid"],
     [
       "CertificateKeyTooLong",
-      SECRET,
+      ["Ingress", "Secret", "Service"],
       WARNING,
       "the published certificate stays in use; reissue it with a shorter key",
     ],

@@ -203,7 +203,13 @@ export class Translator {
     }, now);
     problems.addAll(namespaces.problems);
     problems.addAll(ownership.problems);
-    const upstreamTls = new UpstreamTlsReader(secrets, published, now, problems);
+    const upstreamTls = new UpstreamTlsReader(
+      secrets,
+      published,
+      now,
+      problems,
+      options.maxRsaBits,
+    );
     const backends = new BackendResolver(
       memory.backends,
       resources,

@@ -15,8 +15,13 @@ import type {
   Snapshot,
   UpstreamTls,
 } from "../../../shared/snapshot/types.ts";
-import { type SecretModel, showTime } from "../certificates/certificate_source.ts";
-import { authorityExcess, pairExcess } from "../certificates/pair_limits.ts";
+import {
+  DEFAULT_MAX_RSA_BITS,
+  RSA_REMEDY,
+  type SecretModel,
+  showTime,
+} from "../certificates/certificate_source.ts";
+import { authorityExcess, pairExcess, rsaExcess } from "../certificates/pair_limits.ts";
 import {
   isSecretFault,
   NO_PARTS,
@@ -52,20 +57,27 @@ export class UpstreamTlsReader {
   #published: PublishedTls;
   #now: number;
   #problems: ProblemList;
+  #maxRsaBits: number;
   /** Those that are shown, by id. */
   #shown = new Map<string, Certificate>();
 
-  /** @param now Milliseconds since the epoch; decides about problems only. */
+  /**
+   * @param now Milliseconds since the epoch; decides about problems only.
+   * @param maxRsaBits Of client certificates: with a longer key, each handshake with a backend blocks the event
+   * loop of a proxy, for all tenants. One that the upstream has already is used on, as hosts' are.
+   */
   constructor(
     secrets: ReadonlyMap<string, SecretModel>,
     published: Snapshot | null,
     now: number,
     problems: ProblemList,
+    maxRsaBits = DEFAULT_MAX_RSA_BITS,
   ) {
     this.#secrets = secrets;
     this.#published = new PublishedTls(published);
     this.#now = now;
     this.#problems = problems;
+    this.#maxRsaBits = maxRsaBits;
   }
 
   /** Null where the backend must not be asked; the problem is with the Service then. */
@@ -109,9 +121,13 @@ export class UpstreamTlsReader {
     wish: TlsWish,
   ): WishedTls {
     const { ref } = service.identity;
-    const parts = wish.secret === null
+    const read = wish.secret === null
       ? NO_PARTS
       : withinLimits(this.#partsOf(wish.secret, ref.namespace), wish.secret.name);
+    const tooLong = isSecretFault(read) ? null : rsaExcess(read.rsaBits, this.#maxRsaBits);
+    const parts = isSecretFault(read) || tooLong === null || this.#isShown(id, read.certificate)
+      ? read
+      : { clause: `Secret ${wish.secret?.name} cannot be used: ${tooLong}` };
     if (isSecretFault(parts)) {
       const kept = this.#published.settings(id);
       const { field } = wish;
@@ -137,7 +153,7 @@ export class UpstreamTlsReader {
         ...(verify ? verifyDepth === null ? {} : { verifyDepth } : { verify: false }),
         ...(version === null ? {} : { version }),
       },
-      note: verify ? null : {
+      note: verify ? tooLong === null ? null : { field: wish.field, ...keptText(tooLong) } : {
         field: wish.verifyField,
         reason: "UpstreamUnverified",
         message: `the certificates of the endpoints of Service ${ref.name} are not verified, so ` +
@@ -216,9 +232,12 @@ export class UpstreamTlsReader {
     let fault = found.fault;
     if (found.secret !== null) {
       const { reading, shown } = found.secret;
-      const why = shown === null ? null : pairExcess(shown)?.fault ?? null;
+      const size = shown === null ? null : pairExcess(shown)?.fault ?? null;
+      const tooLong = reading.ok ? rsaExcess(reading.certificate.rsaBits, this.#maxRsaBits) : null;
+      const why = size ?? (this.#isShown(upstream, shown) ? null : tooLong);
       if (reading.ok && shown !== null && why === null) {
         const { validTo } = reading.certificate;
+        if (tooLong !== null) report.warning(field, keptText(tooLong));
         if (this.#now > validTo) {
           report.warning(field, {
             reason: "CertificateExpired",
@@ -239,6 +258,12 @@ export class UpstreamTlsReader {
       facts: factsOf(kept, found),
     });
     return kept === undefined ? null : this.#show({ ...kept, hosts: [] });
+  }
+
+  /** Whether the upstream got this certificate before. */
+  #isShown(upstream: string, certificate: Certificate | null): boolean {
+    return certificate !== null &&
+      this.#published.clientCertificate(upstream)?.id === certificate.id;
   }
 
   #show(certificate: Certificate): string {
@@ -296,6 +321,15 @@ function withinLimits(parts: SecretParts | SecretFault, name: string): SecretPar
   const excess = (certificate === null ? null : pairExcess(certificate)?.fault) ??
     (authority === null ? null : authorityExcess(authority));
   return excess === null ? parts : { clause: `Secret ${name} cannot be used: ${excess}` };
+}
+
+/** Of a key that is used on. */
+function keptText(fault: string): ProblemText {
+  return {
+    reason: "CertificateKeyTooLong",
+    message: `${fault}; the certificate is used on, as it was published before`,
+    remedy: RSA_REMEDY,
+  };
 }
 
 type WishedTls =

@@ -20,7 +20,7 @@ import {
 } from "../../base/identity.ts";
 import { fieldOf, quote } from "../../base/json.ts";
 import type { ProblemList, ProblemText, Report } from "../../base/problems.ts";
-import { type Pair, pairExcess } from "./pair_limits.ts";
+import { type Pair, pairExcess, rsaExcess } from "./pair_limits.ts";
 
 /** A certificate whose chain and key are in the snapshot itself. */
 export type InlineCertificate = Certificate & {
@@ -66,7 +66,7 @@ export const PAIR_REMEDY = "a PEM chain, the server's certificate first, as tls.
  */
 export const DEFAULT_MAX_RSA_BITS = 4096;
 
-const RSA_REMEDY = "Reissue the certificate with an ECDSA P-256 or RSA 2048 key";
+export const RSA_REMEDY = "Reissue the certificate with an ECDSA P-256 or RSA 2048 key";
 
 const DATE_REMEDY = "Replace the certificate with a valid one, and check its renewal";
 
@@ -310,9 +310,9 @@ export class CertificateSources {
   }
 
   #rsaExcess({ rsaBits }: CertificateModel): Excess | null {
-    return rsaBits <= this.#maxRsaBits ? null : {
-      field: KEY_FIELD,
-      fault: `the RSA key has ${rsaBits} bits, more than ${this.#maxRsaBits} (--max-rsa-bits)`,
+    const fault = rsaExcess(rsaBits, this.#maxRsaBits);
+    return fault === null ? null : {
+      ...{ field: KEY_FIELD, fault },
       remedy: RSA_REMEDY,
       reason: "CertificateKeyTooLong",
     };

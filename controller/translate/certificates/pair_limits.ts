@@ -56,6 +56,11 @@ export function pairExcess({ chain, key }: Pair): PairExcess | null {
   };
 }
 
+/** A clause; null for other kinds of keys, which have 0 bits, too. */
+export function rsaExcess(bits: number, max: number): string | null {
+  return bits <= max ? null : `the RSA key has ${bits} bits, more than ${max} (--max-rsa-bits)`;
+}
+
 /** A clause. */
 export function authorityExcess({ pem }: PemText): string | null {
   return pem.length <= MAX_AUTHORITY_BYTES

@@ -17,9 +17,11 @@ export interface SecretParts {
   readonly authority: PemText | null;
   /** To be shown. */
   readonly certificate: InlineCertificate | null;
+  /** Of its key; 0 for none, and for another kind of key. */
+  readonly rsaBits: number;
 }
 
-export const NO_PARTS: SecretParts = { authority: null, certificate: null };
+export const NO_PARTS: SecretParts = { authority: null, certificate: null, rsaBits: 0 };
 
 /** Why a Secret cannot be used. */
 export interface SecretFault {
@@ -54,7 +56,9 @@ export function readSecretParts(
   if (hasAuthority && !isEmpty(object, "ca.crl") && !hasRevocationList(object)) {
     return unusable("ca.crl has no list of revoked certificates (PEM, X509 CRL) at its beginning");
   }
-  return { authority, certificate: hasPair ? secret.shown : null };
+  const certificate = hasPair ? secret.shown : null;
+  const rsaBits = hasPair && secret.reading.ok ? secret.reading.certificate.rsaBits : 0;
+  return { authority, certificate, rsaBits };
 }
 
 /** A Secret in a folder has the values of `stringData`, too, which the API server moves. */
