@@ -81,13 +81,16 @@ Deno.test("a name resolves to its addresses, sorted, one endpoint each", async (
 
 Deno.test("denied addresses are not endpoints while they are denied", async () => {
   const names = new Names();
-  names.answer("10.0.0.1", "192.0.2.7", "::ffff:192.0.2.8", "64:ff9b::192.0.2.9", "10.96.0.1");
+  names.answer(
+    ...["10.0.0.1", "192.0.2.7", "::ffff:192.0.2.8", "64:ff9b::192.0.2.9", "10.96.0.1"],
+    "64:ff9b:1:ffff:c0:2:a00:0", // 192.0.2.10 by local-use NAT64
+  );
   const denied = new DeniedAddresses();
   const logged: unknown[] = [];
   const log = { ...silentLogger, warn: (_: string, fields?: object) => void logged.push(fields) };
   await withEndpoints(names, async (endpoints) => {
-    assert.equal((await endpoints.ready()).length, 5);
-    denied.replace(["10.96.0.0/16", "192.0.2.7", "192.0.2.8", "192.0.2.9"]);
+    assert.equal((await endpoints.ready()).length, 6);
+    denied.replace(["10.96.0.0/16", "192.0.2.7", "192.0.2.8", "192.0.2.9", "192.0.2.10"]);
     endpoints.recheck();
     assert.deepEqual(addresses(endpoints.current()), ["10.0.0.1"]);
     await names.asks(names.asked.length + 3);
@@ -95,7 +98,7 @@ Deno.test("denied addresses are not endpoints while they are denied", async () =
     assert.equal(logged.length, 1);
     denied.replace([]);
     endpoints.recheck();
-    assert.equal(endpoints.current().length, 5);
+    assert.equal(endpoints.current().length, 6);
   }, { denied, log });
 });
 

@@ -72,8 +72,12 @@ function embedded(address: ParsedAddress): readonly ipaddr.IPv4[] {
   const isIsatap = (bytes[8] & 0xfd) === 0 && bytes[9] === 0 && bytes[10] === 0x5e &&
     bytes[11] === 0xfe;
   if (isIsatap) return [last]; // RFC 5214 §6.1
+  // 64:ff9b::/96, and 64:ff9b:1::/48 (RFC 8215), in which a translator's prefix may have any length. A range of
+  // ipaddr.js has both.
+  if (bytes[0] === 0 && bytes[1] === 0x64 && bytes[2] === 0xff && bytes[3] === 0x9b) {
+    return bytes.slice(4, 12).every((byte) => byte === 0) ? [last] : translated(bytes);
+  }
   switch (address.range()) {
-    case "rfc6052": // 64:ff9b::/96
     case "rfc6145": // ::ffff:0:0:0/96, RFC 7915
       return [last];
     case "6to4": // RFC 3056 §2
@@ -81,12 +85,23 @@ function embedded(address: ParsedAddress): readonly ipaddr.IPv4[] {
     case "teredo": // RFC 4380 §4: the server, and the client with its bits inverted
       return [at(4), new ipaddr.IPv4(bytes.slice(12).map((byte) => byte ^ 0xff))];
   }
-  // RFC 8215: 64:ff9b:1::/48, whose translators use the forms of RFC 6052 §2.2 for /48 and /96.
-  if (bytes[0] === 0 && bytes[1] === 0x64 && bytes[2] === 0xff && bytes[3] === 0x9b) {
-    return [last, new ipaddr.IPv4([bytes[6], bytes[7], bytes[9], bytes[10]])];
-  }
   // RFC 4291 §2.5.5.1: IPv4-compatible; ::1 and :: have ranges of their own.
   return bytes.slice(0, 12).every((byte) => byte === 0) && bytes[12] !== 0 ? [last] : [];
+}
+
+/** Where the bytes of an IPv4 address stand behind prefixes of 32, 40, 48, 56, 64 and 96 bits. */
+const TRANSLATED = [
+  ...[[4, 5, 6, 7], [5, 6, 7, 9], [6, 7, 9, 10], [7, 9, 10, 11], [9, 10, 11, 12]],
+  [12, 13, 14, 15],
+];
+
+/**
+ * What a translator (RFC 6052 §2.2) may read in an address, whatever the length of its prefix. Not 0.0.0.0/8, which
+ * no router forwards to: an address of one form has zeros where most others have theirs.
+ */
+function translated(bytes: readonly number[]): readonly ipaddr.IPv4[] {
+  return TRANSLATED.filter(([first]) => bytes[first] !== 0)
+    .map((places) => new ipaddr.IPv4(places.map((at) => bytes[at])));
 }
 
 function cidrs(list: readonly string[]): CidrList {

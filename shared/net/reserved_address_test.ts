@@ -6,6 +6,9 @@ Deno.test("pods, nodes and public addresses are not reserved", () => {
     ...["10.0.0.1", "192.168.1.7", "172.16.0.1", "100.64.0.1", "8.8.8.8"],
     ...["2001:db8::1", "fd00::1", "fd00:ec2::255", "::ffff:10.0.0.1", "64:ff9b::808:808"],
     ...["2002:808:808::1", "::ffff:0:10.0.0.1", "2606:4700::1111"],
+    // 10.0.0.1 by local-use NAT64, behind prefixes of 48, 56, 64 and 96 bits.
+    ...["64:ff9b:1:a00:0:100::", "64:ff9b:1:ff0a:0:1::", "64:ff9b:1:ffff:a:0:100:0"],
+    ...["64:ff9b:1::a00:1", "64:ff9b:1:ffff::a00:1"],
   ];
   for (const address of addresses) assert.equal(reservedAddress(address), null, address);
 });
@@ -20,6 +23,12 @@ const CASES: readonly (readonly [form: string, kind: ReservedKind, address: stri
   ["NAT64", "loopback", "64:ff9b::7f00:1"],
   ["local-use NAT64 by /96, RFC 8215", "loopback", "64:ff9b:1::7f00:1"],
   ["local-use NAT64 by /48, RFC 8215", "local", "64:ff9b:1:a9fe:a9:fe00::"],
+  ["local-use NAT64 by /56", "local", "64:ff9b:1:ffa9:fe:a9fe::"],
+  ["local-use NAT64 by /64", "local", "64:ff9b:1:ffff:a9:fea9:fe00:0"],
+  ["local-use NAT64 by /64, with a suffix", "loopback", "64:ff9b:1:ffff:7f:0:100:1"],
+  ["local-use NAT64 by /56, with bits beside it", "metadata", "64:ff9b:1:64:ff64:64c8:1:1"],
+  ["NAT64 by /32, of a range that nobody has been given", "local", "64:ff9b:a9fe:a9fe::"],
+  ["the same by /40", "local", "64:ff9b:2a9:fea9:fe::"],
   ["6to4", "loopback", "2002:7f00:1::1"],
   ["ISATAP", "loopback", "2001:db8::5efe:7f00:1"],
   ["Teredo, the client's", "local", "2001:0:808:808:0:0:5601:5601"],
