@@ -35,20 +35,23 @@ function reportRefused(
   const { namespace, sharers, guests } = owner;
   const admitted = new Set([namespace, ...sharers, ...guests]);
   const own = living.find((each) => each.identity.ref.namespace === namespace && isIngress(each));
+  const report = (ingress: HostClaimant) => {
+    const { ref } = ingress.identity;
+    if (!isIngress(ingress)) return;
+    problems.about(ref).error(fieldOfHost(ingress, host), {
+      reason: "HostNotOwned",
+      message: `host ${host} belongs to namespace ${namespace}${showReason(owner)}, so the ` +
+        `${ingress.hosts.some((one) => one.host === host) ? "rule" : "name"} is rejected`,
+      remedy: `Use another host, or have an Ingress of ${namespace} that names the host carry ` +
+        `${SHARE_ANNOTATION}: ${ref.namespace}`,
+    });
+  };
   const warned = new Set<string>();
-  for (const ingress of [...living, ...dying]) {
+  for (const ingress of living) {
     const { ref, label } = ingress.identity;
     if (admitted.has(ref.namespace)) continue;
-    if (isIngress(ingress)) {
-      problems.about(ref).error(fieldOfHost(ingress, host), {
-        reason: "HostNotOwned",
-        message: `host ${host} belongs to namespace ${namespace}${showReason(owner)}, so the ` +
-          `${ingress.hosts.some((one) => one.host === host) ? "rule" : "name"} is rejected`,
-        remedy: `Use another host, or have an Ingress of ${namespace} that names the host carry ` +
-          `${SHARE_ANNOTATION}: ${ref.namespace}`,
-      });
-    }
-    if (own === undefined || warned.has(ref.namespace) || dying.includes(ingress)) continue;
+    report(ingress);
+    if (own === undefined || warned.has(ref.namespace)) continue;
     warned.add(ref.namespace);
     problems.about(own.identity.ref).warning(fieldOfHost(own, host), {
       reason: "HostClaimedByOthers",
@@ -56,6 +59,10 @@ function reportRefused(
         `namespace ${ref.namespace} names host ${host} too (${label}); its rules are rejected`,
       remedy: `No action required; to admit them, add ${SHARE_ANNOTATION}: ${ref.namespace}`,
     });
+  }
+  // The owner need not hear of these: they will be gone.
+  for (const ingress of dying) {
+    if (!admitted.has(ingress.identity.ref.namespace)) report(ingress);
   }
 }
 
@@ -66,8 +73,13 @@ function reportSharers(
   all: readonly HostClaimant[],
   problems: ProblemList,
 ): void {
+  const first = new Map<string, HostClaimant>();
+  for (const each of all) {
+    const { namespace } = each.identity.ref;
+    if (isIngress(each) && !first.has(namespace)) first.set(namespace, each);
+  }
   for (const name of sharers) {
-    const ingress = all.find((each) => each.identity.ref.namespace === name && isIngress(each));
+    const ingress = first.get(name);
     if (ingress === undefined) continue;
     problems.about(ingress.identity.ref).warning(fieldOfHost(ingress, host), {
       reason: "HostShared",
