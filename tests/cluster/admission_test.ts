@@ -132,6 +132,14 @@ policyTest("the controller's account may write the proxies of each backend", asy
   }
 });
 
+/** Requests that the kubelet sends from the network of the node. */
+const HANDLERS: readonly JsonObject[] = [
+  { httpGet: { host: "169.254.169.254", port: 80 } },
+  { tcpSocket: { host: "10.0.0.1", port: 22 } },
+];
+
+const RESTRICTED = { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } };
+
 const FORBIDDEN: readonly [what: string, change: (spec: JsonObject) => JsonObject, says: RegExp][] =
   [
     ["hostNetwork", inHostNetwork, /hostNetwork, hostPID or hostIPC/],
@@ -212,10 +220,35 @@ const FORBIDDEN: readonly [what: string, change: (spec: JsonObject) => JsonObjec
         initContainers: [{
           name: "first",
           image: "example.com/first",
-          securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } },
+          securityContext: RESTRICTED,
         }],
       }),
       /images of proxies/,
+    ],
+    ...["livenessProbe", "readinessProbe", "startupProbe"].flatMap((probe) =>
+      HANDLERS.map((handler): (typeof FORBIDDEN)[number] => [
+        `a ${probe} by ${Object.keys(handler)}`,
+        inContainer({ [probe]: handler }),
+        /may not name a host/,
+      ])
+    ),
+    ...["postStart", "preStop"].flatMap((hook) =>
+      HANDLERS.map((handler): (typeof FORBIDDEN)[number] => [
+        `a ${hook} by ${Object.keys(handler)}`,
+        inContainer({ lifecycle: { [hook]: handler } }),
+        /may not name a host/,
+      ])
+    ),
+    [
+      "a sidecar with a probe of another host",
+      (spec) => ({
+        ...spec,
+        initContainers: [{
+          ...{ name: "first", image: IMAGE, restartPolicy: "Always" },
+          ...{ securityContext: RESTRICTED, startupProbe: HANDLERS[0] },
+        }],
+      }),
+      /may not name a host/,
     ],
     [
       "the controller's own account",
@@ -239,6 +272,70 @@ policyTest(
         match(stderr, says, what);
       }
     }
+  },
+);
+
+/** Objects that become pods. */
+function otherWorkloads(): KubeObject[] {
+  const spec = { containers: [{ name: "main", image: IMAGE, securityContext: RESTRICTED }] };
+  const labels = { app: "other" };
+  const template = { metadata: { labels }, spec };
+  const once = { ...template, spec: { ...spec, restartPolicy: "Never" } };
+  const of = (apiVersion: string, kind: string, content: JsonObject) =>
+    ({ apiVersion, kind, metadata: { name: "other", namespace: NAMESPACE }, ...content }) as
+      & KubeObject
+      & JsonObject;
+  const selector = { matchLabels: labels };
+  return [
+    of("v1", "Pod", { spec }),
+    of("v1", "PodTemplate", { template }),
+    of("v1", "ReplicationController", { spec: { selector: labels, template } }),
+    of("apps/v1", "ReplicaSet", { spec: { selector, template } }),
+    of("apps/v1", "StatefulSet", { spec: { serviceName: "other", selector, template } }),
+    of("batch/v1", "Job", { spec: { template: once } }),
+    of("batch/v1", "CronJob", {
+      spec: { schedule: "* * * * *", jobTemplate: { spec: { template: once } } },
+    }),
+  ];
+}
+
+/** More than manifests give it, as a role that somebody adds by mistake would. */
+async function permitAllWorkloads(cluster: TestCluster): Promise<void> {
+  const metadata = { name: "all-workloads", namespace: NAMESPACE };
+  const [rbac, apiGroup] = ["rbac.authorization.k8s.io/v1", "rbac.authorization.k8s.io"];
+  const rules = [{ apiGroups: ["", "apps", "batch"], resources: ["*"], verbs: ["*"] }];
+  const roleRef = { apiGroup, kind: "Role", name: metadata.name };
+  const subjects = [{ kind: "ServiceAccount", name: ACCOUNT, namespace: NAMESPACE }];
+  await cluster.apply([
+    { apiVersion: rbac, kind: "Role", metadata, rules },
+    { apiVersion: rbac, kind: "RoleBinding", metadata, roleRef, subjects },
+  ] as unknown as KubeObject[]);
+}
+
+policyTest(
+  "a stolen token of the controller cannot write other objects that become pods",
+  async (cluster) => {
+    await permitAllWorkloads(cluster);
+    await cluster.serviceAccountToken(NAMESPACE, "default");
+    const denied = /writes DaemonSets and Deployments, and no other objects/;
+    const [pod] = otherWorkloads();
+    await eventually("the policy is active", async () => (await write(cluster, pod)).code !== 0);
+    for (const object of otherWorkloads()) {
+      const { code, stderr } = await write(cluster, object);
+      equal(code, 1, `${object.kind} was admitted`);
+      match(stderr, denied, object.kind);
+      const byOthers = await write(cluster, object, "--field-manager=tests");
+      deepEqual([byOthers.code, byOthers.stderr], [0, ""], object.kind);
+    }
+    await cluster.apply([pod]);
+    const patch = { spec: { ephemeralContainers: [{ name: "debug", image: IMAGE }] } };
+    const { code, stderr } = (await kubectl(cluster, [
+      ...["patch", "pod", "other", `--namespace=${NAMESPACE}`, "--subresource=ephemeralcontainers"],
+      ...["--patch", JSON.stringify(patch)],
+      ...["--dry-run=server", AS_CONTROLLER],
+    ]))!;
+    equal(code, 1, "an ephemeral container was admitted");
+    match(stderr, denied);
   },
 );
 

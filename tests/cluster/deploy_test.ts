@@ -69,7 +69,11 @@ async function finishNamespace(cluster: TestCluster, name = NAMESPACE): Promise<
   });
 }
 
-const POLICIES = ["pingress-controller-workloads", "pingress-priority-class"];
+const POLICIES = [
+  "pingress-controller-other-workloads",
+  "pingress-controller-workloads",
+  "pingress-priority-class",
+];
 
 /** Names of admission policies and of their bindings. */
 async function admissionObjects(cluster: TestCluster): Promise<string[]> {
