@@ -9,6 +9,7 @@ import { Buffer } from "node:buffer";
 import type { Excess } from "./excess.ts";
 import { apiVersionOf, type KubeMeta, type KubeObject, type Resource } from "./types.ts";
 import { FIELD_MANAGER } from "./client.ts";
+import { keptValues } from "./secret_values.ts";
 
 /** Does not change its argument; may share parts with it. */
 export type Reduce = <T extends KubeObject>(object: T) => T;
@@ -97,10 +98,10 @@ export const reduceEndpointSlice: Reduce = (object) => {
 export const reduceNamespace: Reduce = (object) =>
   made(object, { metadata: metadataOf(object, { annotations: true, labels: true }) });
 
-/** A TLS Secret with its data, as it is asked for by name. */
+/** A Secret of a tenant, with the values that somebody reads and that are not too large. */
 export const reduceSecret: Reduce = (object) => {
   const { type, data } = fieldsOf(object);
-  return made(object, { metadata: metadataOf(object, {}), type, data });
+  return made(object, { metadata: metadataOf(object, {}), type, ...keptValues(type, data) });
 };
 
 /** A ConfigMap of a tenant, as it is asked for by name: a stub of one with more bytes. */

@@ -114,8 +114,9 @@ Deno.test("an EndpointSlice keeps endpoint addresses, not their pods", () => {
   });
 });
 
-Deno.test("a Secret keeps its type and data", () => {
-  const given = object({ type: "kubernetes.io/tls", data: { "tls.crt": "x" }, immutable: true });
+Deno.test("a Secret keeps its type, and the data that somebody reads", () => {
+  const data = { "tls.crt": "x", junk: "x" };
+  const given = object({ type: "kubernetes.io/tls", data, immutable: true });
   assert.deepEqual(reduce.reduceSecret(given), {
     metadata: KEPT,
     type: "kubernetes.io/tls",

@@ -6,6 +6,7 @@
 import type { X509Certificate } from "node:crypto";
 import { readKeyPair } from "../../../shared/key_pair.ts";
 import { Redacted, type Secret } from "../../../shared/redacted.ts";
+import { oversizeOf } from "../../kube/secret_values.ts";
 import { readHost } from "../model/host.ts";
 import { asObject, describe, fieldOf, isAbsent } from "../../base/json.ts";
 
@@ -81,6 +82,8 @@ export function readSecretValue(secret: unknown, name: string): ValueReading {
   if (!isAbsent(data) && asObject(data) === null) {
     return refused("data", `data is ${describe(data)} where an object is meant`);
   }
+  const limit = fieldOf(oversizeOf(secret), name);
+  if (typeof limit === "number") return refused(field, tooLarge(name, limit));
   const encoded = fieldOf(data, name);
   if (isAbsent(encoded) || encoded === "") return refused(field, `it has no ${name}`);
   if (typeof encoded !== "string") return refused(field, `${name} is ${describe(encoded)}`);
@@ -117,6 +120,11 @@ export function coversHost(names: ReadonlySet<string>, host: string): boolean {
   if (names.has(host)) return true;
   const dot = host.indexOf(".");
   return !host.startsWith("*.") && dot > 0 && names.has(`*${host.slice(dot)}`);
+}
+
+/** A clause; without the bytes that it has, since each change of them would be another problem. */
+export function tooLarge(what: string, limit: number): string {
+  return `${what} is too large: it has more than ${limit} bytes`;
 }
 
 function refused(field: string, message: string): Extract<CertificateReading, { ok: false }> {

@@ -10,6 +10,7 @@ import type { ProblemFacts } from "../../../shared/problem.ts";
 import type { PemText } from "../../../shared/snapshot/types.ts";
 import { keyOf } from "../../base/identity.ts";
 import { fieldOf, isAbsent } from "../../base/json.ts";
+import { oversizeOf, REVOKED_BYTES } from "../../kube/secret_values.ts";
 import { readSecretValue } from "./certificate.ts";
 import type { InlineCertificate, SecretModel } from "./certificate_source.ts";
 
@@ -63,7 +64,8 @@ export function readSecretParts(
 
 /** A Secret in a folder has the values of `stringData`, too, which the API server moves. */
 function isWritten(secret: object, key: string): boolean {
-  return ["data", "stringData"].some((field) => !isAbsent(fieldOf(fieldOf(secret, field), key)));
+  return fieldOf(oversizeOf(secret), key) !== undefined ||
+    ["data", "stringData"].some((field) => !isAbsent(fieldOf(fieldOf(secret, field), key)));
 }
 
 /** What is no text, or no base64, is not empty. */
@@ -73,11 +75,12 @@ function isEmpty(secret: object, key: string): boolean {
   return (typeof plain === "string" ? plain : fieldOf(fieldOf(secret, "data"), key)) === "";
 }
 
-/** Not what it revokes: the first block has to be one. */
+/** Not what it revokes: the first block has to be one. Of a long list, its end has not been kept. */
 function hasRevocationList(secret: object): boolean {
   const value = readSecretValue(secret, "ca.crl");
   const block = value.ok
-    ? /-----BEGIN ([^-\n]+)-----([A-Za-z0-9+/=\s]+)-----END/.exec(value.text)
+    ? /-----BEGIN ([^-\n]+)-----([A-Za-z0-9+/=\s]+)(-----END|$)/.exec(value.text)
     : null;
-  return block !== null && block[1] === "X509 CRL" && block[2].trim() !== "";
+  return block !== null && block[1] === "X509 CRL" && block[2].trim() !== "" &&
+    (block[3] !== "" || block.input.length === REVOKED_BYTES);
 }

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { serialiseSnapshot } from "../../../shared/snapshot/serialise.ts";
 import { TRANSLATE_OPTIONS } from "../../../tests/support/translate_options.ts";
-import type { Resources } from "../../kube/resources.ts";
+import { reduceSecret } from "../../kube/reduce.ts";
+import type { KubeSecret, Resources } from "../../kube/resources.ts";
+import type { KubeObject } from "../../kube/types.ts";
 import { NGINX_PREFIX } from "../annotations/nginx/table.ts";
 import { UPSTREAM_TLS } from "../annotations/own_annotation_names.ts";
 import { translate } from "../translator.ts";
@@ -110,3 +112,42 @@ Deno.test("Secrets of a folder with stringData are read as those with data", () 
   assert.deepEqual(credentials?.map(({ users }) => users.kind), ["secret", "secret"]);
   assert.equal(certificates.length, 2);
 });
+
+/** A Secret of 1 MB, and what its users are told. */
+const OVERSIZE: readonly (readonly [secret: string, value: string, message: RegExp])[] = [
+  ["served", "tls.crt", /tls\.crt is too large: it has more than 204800 bytes, so .* stays in use/],
+  ["served", "tls.key", /tls\.key is too large: it has more than 32768 bytes, so .* stays in use/],
+  ["users", "auth", /Secret users cannot be used: auth is too large: .* 262144 bytes, .* get 503/],
+  ["user", "junk", /Secret user cannot be used: its values are too large: .* 262144 bytes/],
+  ["authority", "ca.crt", /Secret "?authority"? cannot be used: ca\.crt is too large: .* 524288 /],
+  ["pair", "tls.crt", /Secret pair cannot be used: tls\.crt is too large: .*, so .* stay in use/],
+];
+
+for (const [secret, value, message] of OVERSIZE) {
+  Deno.test(`Secret ${secret} whose value ${value} has 1 MB is a problem that says so`, () => {
+    const stored = (given: Resources): Resources => ({
+      ...given,
+      secrets: given.secrets.map((each) =>
+        reduceSecret(each as KubeSecret & KubeObject) as KubeSecret
+      ),
+    });
+    const write = (values: Readonly<Record<string, string>>) => ({
+      data: Object.fromEntries(
+        Object.entries(values).map((
+          [key, text],
+        ) => [key, new TextEncoder().encode(text).toBase64()]),
+      ),
+    });
+    const before = translate(stored(resources(write)), null, OPTIONS, () => NOW);
+    const given = resources((values) =>
+      values === SECRETS[secret as keyof typeof SECRETS]
+        ? write({ ...values, [value]: "x".repeat(1_000_000) })
+        : write(values)
+    );
+    const after = translate(stored(given), before.snapshot, OPTIONS, () => NOW);
+    assert.match(after.problems.map((each) => each.message).join("\n"), message);
+    // What was published stays.
+    assert.equal(after.snapshot.certificates.length, before.snapshot.certificates.length);
+    assert.equal(after.snapshot.routes.length, before.snapshot.routes.length);
+  });
+}

@@ -13,6 +13,7 @@ import { asObject, fieldOf, quote } from "../../base/json.ts";
 import { differenceOf } from "../../base/memo.ts";
 import type { ProblemList } from "../../base/problems.ts";
 import { compareText } from "../../base/text_order.ts";
+import { MAX_PASSWORD_BYTES, oversizeOf } from "../../kube/secret_values.ts";
 import { readSecretValue } from "../certificates/certificate.ts";
 import type { SecretModel } from "../certificates/certificate_source.ts";
 import { type CredentialsName, readCredentialsId } from "../model/credentials_name.ts";
@@ -20,7 +21,7 @@ import type { Source } from "../model/source.ts";
 import { settingsOf } from "../model/source_settings.ts";
 
 /** Bytes of all files of one namespace: some four thousand users. */
-const MAX_NAMESPACE = 256 * 1024;
+const MAX_NAMESPACE = MAX_PASSWORD_BYTES;
 
 /** Bytes of all files; the Secrets that carry them have keys of certificates, too. */
 const MAX_ALL = 4 * 1024 * 1024;
@@ -165,6 +166,11 @@ function latin1Of(text: string): string {
 
 /** A line for each key, in their order: a value that ends its line would make other users. */
 function mapOf(secret: object): Value {
+  // A user whose key is not there would only be missing: nobody would hear of it.
+  const [limit] = Object.values(oversizeOf(secret));
+  if (limit !== undefined) {
+    return { ok: false, message: `its values are too large: they have more than ${limit} bytes` };
+  }
   const keys = ["data", "stringData"].flatMap((field) =>
     Object.keys(asObject(fieldOf(secret, field)) ?? {})
   );
