@@ -5,13 +5,16 @@
 
 /** Why only a stub is kept. */
 export interface Excess {
-  /** `paths`: of one Ingress. `bytes`: of one object. `namespace`: bytes of all of its namespace. */
-  readonly bound: "paths" | "bytes" | "namespace";
+  /**
+   * `paths`: of one Ingress. `bytes`: of one object. `namespace`: bytes of all of its namespace. Of Secrets that a
+   * namespace names, `secrets`: how many, `secretBytes`: bytes of all.
+   */
+  readonly bound: "paths" | "bytes" | "namespace" | "secrets" | "secretBytes";
   /** What is allowed. */
   readonly limit: number;
 }
 
-const BOUNDS = ["paths", "bytes", "namespace"] as const;
+const BOUNDS = ["paths", "bytes", "namespace", "secrets", "secretBytes"] as const;
 
 /** Null for an object that is whole. A field that no API has, so that nobody can write it there. */
 export function excessOf(object: unknown): Excess | null {
@@ -35,6 +38,16 @@ const TEXTS: Readonly<Record<Excess["bound"], (limit: number) => readonly [strin
   namespace: (limit) => [
     `the objects of its kind in the namespace have more than ${limit} bytes together`,
     "Remove objects of the kind from the namespace, or raise --max-namespace-bytes of the " +
+    "controller",
+  ],
+  secrets: (limit) => [
+    `the namespace references more than ${limit} Secrets`,
+    "Remove references to Secrets from the namespace, or raise --max-namespace-certificates of the " +
+    "controller",
+  ],
+  secretBytes: (limit) => [
+    `the Secrets that the namespace references have more than ${limit} bytes together`,
+    "Remove references to Secrets from the namespace, or raise --max-namespace-bytes of the " +
     "controller",
   ],
 };

@@ -33,7 +33,8 @@ export type BoundedKind =
   | "Gateway"
   | "ListenerSet"
   | "ReferenceGrant"
-  | "BackendTLSPolicy";
+  | "BackendTLSPolicy"
+  | "Secret";
 
 /** Characters that a stub keeps of an annotation: enough to tell whether it protects something. */
 const ANNOTATION_LENGTH = 1024;

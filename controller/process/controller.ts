@@ -128,7 +128,13 @@ class Controller {
       log,
       watchNamespaces: options.watchNamespaces,
       namespace: options.namespace,
-      secrets: options.secrets,
+      secrets: {
+        mode: options.secrets,
+        bounds: {
+          count: options.namespaceBounds.certificates,
+          bytes: options.objectBounds.namespaceBytes,
+        },
+      },
       nodeAddresses: options.backend === "HostPort" && options.publishAddresses.length === 0,
       configMap: options.configMap,
       gateway: options.gateway !== null,
@@ -255,7 +261,8 @@ class Controller {
       ),
       secrets: {
         objects: watches.secrets,
-        references: (resources) => references.of(resources),
+        references: (resources) =>
+          watches.secrets.choose(references.of(resources), outputs.published().snapshot),
       },
       parameters: parameters && {
         objects: parameters,

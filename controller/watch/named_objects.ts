@@ -12,7 +12,9 @@
 import { type Logger, silentLogger } from "../../shared/log.ts";
 import type { BackoffLimits } from "../kube/backoff.ts";
 import type { KubeClient } from "../kube/client.ts";
+import { excessOf } from "../kube/excess.ts";
 import { Informer, type InformerStats, type RelistResult } from "../kube/informer.ts";
+import type { ObjectLedger } from "../kube/object_bounds.ts";
 import { reduceToVersion } from "../kube/reduce.ts";
 import { REFLECTOR_TIMING, type ReflectorTiming } from "../kube/reflector.ts";
 import { compareRevisions, newestRevision } from "../kube/revision.ts";
@@ -42,6 +44,10 @@ export interface NamedObjectsOptions<T extends KubeObject> {
   readonly resource: Resource;
   /** What is kept of each. */
   readonly reduce: (object: T) => T;
+  /** Of objects that are watched with their data: takes each, and those that go; missing where all are kept. */
+  readonly ledger?: Pick<ObjectLedger, "bounded" | "forget">;
+  /** Told of each object that was read, null for one that is not there; returns what is stored in its place. */
+  readonly admit?: (key: string, object: T | null) => T | null;
   /** Of objects that are watched with their data; null where metadata is watched. */
   readonly fieldSelector: string | null;
   /** Where the right to read them is granted, for messages: `manifests/`. */
@@ -96,7 +102,7 @@ export class NamedObjects<T extends KubeObject> {
   #seen = "0";
 
   constructor(options: NamedObjectsOptions<T>) {
-    const { client, resource, namespaces, fieldSelector, reduce } = options;
+    const { client, resource, namespaces, fieldSelector, reduce, ledger } = options;
     this.#options = options;
     this.kind = resource.kind;
     this.plural = resource.plural;
@@ -113,7 +119,7 @@ export class NamedObjects<T extends KubeObject> {
       ...{ client, resource, namespaces },
       ...(fieldSelector === null
         ? { metadataOnly: true, reduce: reduceToVersion, countsVersions: true }
-        : { fieldSelector, reduce }),
+        : { fieldSelector, reduce: ledger === undefined ? reduce : ledger.bounded(reduce) }),
       log: options.log,
       timing: this.#timing.watch,
       random: this.#random,
@@ -171,6 +177,7 @@ export class NamedObjects<T extends KubeObject> {
     this.#ends.push(
       this.#index.store.subscribe(({ before, after }) => {
         const { namespace, name } = (after ?? before)!.metadata;
+        if (after === null) this.#options.ledger?.forget(namespace ?? "", name);
         const key = `${namespace}/${name}`;
         const wanted = this.#wanted.get(key);
         if (wanted === undefined) return;
@@ -211,6 +218,25 @@ export class NamedObjects<T extends KubeObject> {
       this.#check(key);
     }
     this.#tell();
+  }
+
+  /** Stores an object that nobody reads, or less of one that was read. */
+  protected keep(object: T): void {
+    this.#store.put(object);
+  }
+
+  /** Forgets an object that `keep` stored, unless it is wanted. */
+  protected forget(key: string): void {
+    const [namespace, name] = key.split("/");
+    if (!this.#wanted.has(key)) this.#store.remove(namespace, name);
+  }
+
+  /** Reads a wanted object once more, of which not all was stored. */
+  protected reread(key: string): void {
+    const wanted = this.#wanted.get(key);
+    if (wanted === undefined) return;
+    wanted.version = null;
+    this.#check(key);
   }
 
   /**
@@ -301,7 +327,8 @@ export class NamedObjects<T extends KubeObject> {
     const { namespace, name, version } = this.#wanted.get(key)!;
     const isIndexed = this.#index.isSynced && !this.#isPolling;
     const listed = isIndexed ? this.#index.store.get(namespace, name) : null;
-    if (!this.#isByVersion && listed !== null) {
+    // One of which the watch keeps a stub is asked for.
+    if (!this.#isByVersion && listed !== null && excessOf(listed) === null) {
       this.#fetcher.forget(key);
       this.#settle(key, listed);
     } else if (this.#isByVersion && isIndexed && listed === null) {
@@ -339,8 +366,9 @@ export class NamedObjects<T extends KubeObject> {
     const wanted = this.#wanted.get(key)!;
     const wasPending = this.#pending.delete(key);
     wanted.version = object?.metadata.resourceVersion ?? "";
-    if (object === null) this.#store.remove(wanted.namespace, wanted.name);
-    else this.#store.put(object);
+    const kept = this.#options.admit === undefined ? object : this.#options.admit(key, object);
+    if (kept === null) this.#store.remove(wanted.namespace, wanted.name);
+    else this.#store.put(kept);
     this.#seen = newestRevision([this.#seen, object?.metadata.resourceVersion ?? "0"]);
     if (!wasPending) return;
     if (this.#pending.size === 0) this.#tell();

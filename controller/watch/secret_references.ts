@@ -1,6 +1,6 @@
 /**
  * Which Secrets have to be read. In: the objects that a translation sees, and which Ingresses are
- * ours. Out: the names of the Secrets that it will ask for, and of no others.
+ * ours. Out: who names which Secrets, of those that it will ask for, and of no others.
  *
  * Pure; what an object names is read once, so a call costs a look at each object.
  */
@@ -20,7 +20,12 @@ import { NginxAnnotations } from "../translate/annotations/nginx/nginx_annotatio
 import type { ObjectName } from "../translate/annotations/nginx/rows/value.ts";
 import { isHonoured } from "../translate/annotations/nginx/table.ts";
 import type { GatewayReaders } from "../translate/gateway/gateway_readers.ts";
-import { type GatewayLists, secretsOfGateways } from "../translate/gateway/secret_references.ts";
+import type { SecretDemand, SecretUse } from "./secret_ledger.ts";
+import {
+  type GatewayLists,
+  type GatewaySecrets,
+  secretsOfGateways,
+} from "../translate/gateway/secret_references.ts";
 import { SECRET_ANNOTATIONS } from "../translate/annotations/own_annotation_names.ts";
 
 export interface ReferenceOptions extends ClassOptions {
@@ -54,7 +59,7 @@ export class SecretReferences {
    */
   of(
     resources: Pick<Resources, "ingresses" | "ingressClasses" | "services"> & GatewayLists,
-  ): Set<string> {
+  ): SecretDemand {
     const { defaultBackend, defaultCertificate } = this.#options;
     const own = ownIngresses(
       resources.ingresses.map((object) => this.#readers.ingresses.of(object)),
@@ -63,31 +68,33 @@ export class SecretReferences {
       // A translation reports the same problems, where somebody sees them.
       new ProblemList(),
     );
-    const secrets = new Set(own.flatMap((ingress) => this.#ofIngress.of(ingress).secrets));
-    if (defaultCertificate !== null) secrets.add(keyOf(defaultCertificate));
-    for (const key of secretsOfGateways(resources, this.#readers.gateway)) secrets.add(key);
+    const uses = own.flatMap((ingress) => this.#ofIngress.of(ingress).use ?? []);
+    for (const named of secretsOfGateways(resources, this.#readers.gateway)) {
+      uses.push(useOfGateway(named));
+    }
     const naming = resources.services.flatMap((service) => {
       const model = this.#readers.services.model(service);
-      return model !== null && this.#ofService.of(model).length > 0 ? [model] : [];
+      return model !== null && this.#ofService.of(model).others.length > 0 ? [model] : [];
     });
-    if (naming.length === 0) return secrets;
+    const global = defaultCertificate === null ? [] : [keyOf(defaultCertificate)];
+    if (naming.length === 0) return { uses, global };
     const reached = new Set(own.flatMap((ingress) => this.#ofIngress.of(ingress).services));
     if (defaultBackend !== null) reached.add(keyOf(defaultBackend));
     for (const service of naming) {
-      if (!reached.has(keyOf(service.identity.ref))) continue;
-      for (const secret of this.#ofService.of(service)) secrets.add(secret);
+      if (reached.has(keyOf(service.identity.ref))) uses.push(this.#ofService.of(service));
     }
-    return secrets;
+    return { uses, global };
   }
 }
 
 interface References {
+  /** Null where it names none. */
+  readonly use: SecretUse | null;
   /** Keys. */
-  readonly secrets: readonly string[];
   readonly services: readonly string[];
 }
 
-const NONE: References = { secrets: [], services: [] };
+const NONE: References = { use: null, services: [] };
 
 function readReferences({ identity, object: ingress }: IngressObject): References {
   if (identity === null) return NONE;
@@ -98,15 +105,15 @@ function readReferences({ identity, object: ingress }: IngressObject): Reference
   const backends = (asList(fieldOf(spec, "rules")) ?? [])
     .flatMap((rule) => asList(fieldOf(fieldOf(rule, "http"), "paths")) ?? [])
     .map((path) => fieldOf(path, "backend"));
+  const certificates = keys(
+    namespace,
+    (asList(fieldOf(spec, "tls")) ?? []).map((entry) => fieldOf(entry, "secretName")),
+  );
+  const others = [...annotated("Secret", identity, nginx), ...required(identity, nginx)];
   return {
-    secrets: [
-      ...keys(
-        namespace,
-        (asList(fieldOf(spec, "tls")) ?? []).map((entry) => fieldOf(entry, "secretName")),
-      ),
-      ...annotated("Secret", identity, nginx),
-      ...required(identity, nginx),
-    ],
+    use: certificates.length + others.length === 0
+      ? null
+      : { owner: identity, certificates, others },
     services: [
       ...keys(
         namespace,
@@ -138,12 +145,17 @@ function required({ ref }: Identity, nginx: NginxAnnotations): string[] {
   return secret === null ? [] : [keyOf(secret)];
 }
 
-function readSecrets({ identity, object: service }: ServiceModel): readonly string[] {
+function readSecrets({ identity, object: service }: ServiceModel): SecretUse {
   const annotations = fieldOf(fieldOf(service, "metadata"), "annotations");
-  return keys(
+  const others = keys(
     identity.ref.namespace,
     SECRET_ANNOTATIONS.map((name) => fieldOf(annotations, name)),
   );
+  return { owner: identity, certificates: [], others };
+}
+
+function useOfGateway({ gateway, secrets }: GatewaySecrets): SecretUse {
+  return { owner: gateway, certificates: secrets, others: [] };
 }
 
 function keys(namespace: string, names: readonly unknown[]): string[] {

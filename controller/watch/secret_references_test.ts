@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { Ingress, IngressClass, Service } from "../kube/resources.ts";
+import type { SecretDemand } from "./secret_ledger.ts";
 import { type ReferenceOptions, SecretReferences } from "./secret_references.ts";
 import { ObjectReaders } from "../translate/memory.ts";
 
@@ -36,8 +37,13 @@ function named(
   options: Partial<ReferenceOptions> = {},
 ): string[] {
   const resources = { ingresses: [], ingressClasses: [], services: [], ...given };
-  return [...new SecretReferences(new ObjectReaders(), { ...OPTIONS, ...options }).of(resources)]
-    .sort();
+  const readers = new ObjectReaders();
+  return keysOf(new SecretReferences(readers, { ...OPTIONS, ...options }).of(resources));
+}
+
+function keysOf({ uses, global }: SecretDemand): string[] {
+  const named = uses.flatMap(({ certificates, others }) => [...certificates, ...others]);
+  return [...new Set([...named, ...global])].sort();
 }
 
 const CA = { "pingress.io/upstream-tls-ca": "authority" };
@@ -159,5 +165,5 @@ Deno.test("Secrets of HTTPS listeners are read for Gateways of ours, those of ot
     referenceGrants: [grant],
   };
   const found = new SecretReferences(new ObjectReaders(), OPTIONS).of(resources);
-  assert.deepEqual([...found].sort(), ["certificates/granted", "infra/first", "infra/own"]);
+  assert.deepEqual(keysOf(found), ["certificates/granted", "infra/first", "infra/own"]);
 });

@@ -30,7 +30,7 @@ import {
   type WatchedObjects,
 } from "./kinds.ts";
 import { ParameterConfigMaps } from "./parameter_config_maps.ts";
-import { NamedSecrets, type SecretMode } from "./secrets.ts";
+import { NamedSecrets, type NamedSecretsOptions } from "./secrets.ts";
 
 export interface WatchesOptions {
   readonly client: KubeClient;
@@ -39,7 +39,7 @@ export interface WatchesOptions {
   readonly watchNamespaces: readonly string[] | null;
   /** Where our own objects are. */
   readonly namespace: string;
-  readonly secrets: SecretMode;
+  readonly secrets: Pick<NamedSecretsOptions, "mode" | "bounds">;
   /** Whether the status of Ingresses has addresses of nodes. */
   readonly nodeAddresses: boolean;
   /** The ConfigMap of ingress-nginx; null for none. */
@@ -91,7 +91,7 @@ export class Watches {
       ),
     );
     this.#awaited = new Set(this.#begun);
-    this.secrets = new NamedSecrets({ client, log, namespaces, mode: options.secrets });
+    this.secrets = new NamedSecrets({ client, log, namespaces, ...options.secrets });
     this.parameters = !gateway ? null : new ParameterConfigMaps({
       ...{ client, log, namespaces },
       classNamespace: options.namespace,

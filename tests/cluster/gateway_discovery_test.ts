@@ -55,7 +55,7 @@ class Scene implements AsyncDisposable {
       log,
       watchNamespaces: null,
       namespace: "default",
-      secrets: "named",
+      secrets: { mode: "named", bounds: { count: 1000, bytes: 8 << 20 } },
       nodeAddresses: true,
       configMap: null,
       gateway: true,

@@ -26,6 +26,7 @@ class SecretScene implements AsyncDisposable {
     this.secrets = new NamedSecrets({
       client: this.#client,
       mode: "named",
+      bounds: { count: 1000, bytes: 8 << 20 },
       namespaces: null,
       log,
       timing: { poll: 300, backoff: { first: 100, last: 300 }, patience: 2_000, watch: FAST },

@@ -30,7 +30,7 @@ class WatchesScene implements AsyncDisposable {
       log: recordingLog().log,
       watchNamespaces: null,
       namespace: "default",
-      secrets: "named",
+      secrets: { mode: "named", bounds: { count: 1000, bytes: 8 << 20 } },
       nodeAddresses: true,
       configMap: null,
       gateway: false,

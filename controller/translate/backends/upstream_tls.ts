@@ -31,6 +31,7 @@ import {
 } from "../certificates/secret_parts.ts";
 import { type Identified, keyOf } from "../../base/identity.ts";
 import { asObject, describe, fieldOf, isAbsent, quote } from "../../base/json.ts";
+import { describeExcess, excessOf } from "../../kube/excess.ts";
 import { isDnsName } from "../../base/names.ts";
 import type { ProblemList, ProblemText, Report } from "../../base/problems.ts";
 import type { Fault, Note } from "./fault.ts";
@@ -212,7 +213,8 @@ export class UpstreamTlsReader {
     report.error(fieldOfOwnAnnotation(CA), {
       reason: "UpstreamCaInvalid",
       message: `${fault}, so ${consequence(kept, "the CA published before stays in use")}`,
-      remedy: "Reference a Secret of this namespace with the CA certificate (PEM) as ca.crt",
+      remedy: found.remedy ??
+        "Reference a Secret of this namespace with the CA certificate (PEM) as ca.crt",
       facts: factsOf(kept, found),
     });
     return kept ?? null;
@@ -254,7 +256,7 @@ export class UpstreamTlsReader {
     report.error(field, {
       reason: "ClientCertificateInvalid",
       message: `${fault}, so ${consequence(kept, "the certificate published before stays in use")}`,
-      remedy: "Reference a Secret of this namespace of type kubernetes.io/tls",
+      remedy: found.remedy ?? "Reference a Secret of this namespace of type kubernetes.io/tls",
       facts: factsOf(kept, found),
     });
     return kept === undefined ? null : this.#show({ ...kept, hosts: [] });
@@ -277,6 +279,12 @@ export class UpstreamTlsReader {
       return { secret: null, fault: `${shown} is not the name of a Secret`, isMissing: false };
     }
     const secret = this.#secrets.get(keyOf({ namespace, name: written })) ?? null;
+    const excess = excessOf(secret?.object);
+    if (excess !== null) {
+      const [what, remedy] = describeExcess(excess);
+      const fault = `Secret ${written} cannot be used: ${what}`;
+      return { secret: null, fault, isMissing: false, remedy };
+    }
     return secret === null
       ? {
         secret,
@@ -336,13 +344,14 @@ type WishedTls =
   | { readonly tls: UpstreamTls; readonly note: Note | null; readonly fault?: undefined }
   | { readonly tls: null; readonly fault: Fault };
 
-function secretText({ clause, facts }: SecretFault, consequence = ""): ProblemText {
+function secretText({ clause, facts, remedy }: SecretFault, consequence = ""): ProblemText {
   return {
     reason: "UpstreamSecretInvalid",
     message: `${clause}${consequence}`,
     ...(facts === undefined ? {} : { facts }),
-    remedy: "Write namespace/name of a Secret of the Ingress's namespace that has the backend's " +
-      "authority as ca.crt, and the certificate to show as tls.crt and tls.key",
+    remedy: remedy ??
+      "Write namespace/name of a Secret of the Ingress's namespace that has the backend's " +
+        "authority as ca.crt, and the certificate to show as tls.crt and tls.key",
   };
 }
 
@@ -377,6 +386,8 @@ interface FoundSecret {
   /** A clause, where there is no Secret. */
   readonly fault: string;
   readonly isMissing: boolean;
+  /** Missing where another Secret has to be written. */
+  readonly remedy?: string;
 }
 
 /** Null for a name that no certificate can be for. */

@@ -6,6 +6,7 @@
 import type { X509Certificate } from "node:crypto";
 import { readKeyPair } from "../../../shared/key_pair.ts";
 import { Redacted, type Secret } from "../../../shared/redacted.ts";
+import { describeExcess, excessOf } from "../../kube/excess.ts";
 import { oversizeOf } from "../../kube/secret_values.ts";
 import { readHost } from "../model/host.ts";
 import { asObject, describe, fieldOf, isAbsent } from "../../base/json.ts";
@@ -77,6 +78,8 @@ export function readSecretValue(secret: unknown, name: string): ValueReading {
   if (typeof plain === "string") {
     return { ok: true, text: plain, field: `stringData[${JSON.stringify(name)}]` };
   }
+  const excess = excessOf(secret);
+  if (excess !== null) return refused("", describeExcess(excess)[0]);
   const data = fieldOf(secret, "data");
   const field = `data[${JSON.stringify(name)}]`;
   if (!isAbsent(data) && asObject(data) === null) {

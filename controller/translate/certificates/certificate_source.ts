@@ -19,6 +19,7 @@ import {
   type SecretName,
 } from "../../base/identity.ts";
 import { fieldOf, quote } from "../../base/json.ts";
+import { describeExcess, excessOf } from "../../kube/excess.ts";
 import type { ProblemList, ProblemText, Report } from "../../base/problems.ts";
 import { type Pair, pairExcess, rsaExcess } from "./pair_limits.ts";
 
@@ -253,6 +254,13 @@ export class CertificateSources {
         ? "the Secret's name cannot be read"
         : `there is no Secret ${quote(ref.name)} in namespace ${ref.namespace}`;
       return { kind: "missing", secret: ref, label, reason };
+    }
+    const excess = excessOf(found.object);
+    if (excess !== null) {
+      // Nothing is wrong with the Secret: whoever names it has the problem, and there may be thousands.
+      const [what, remedy] = describeExcess(excess);
+      const reason = `Secret ${ref.name} cannot be used: ${what}`;
+      return { kind: "unusable", secret: ref, label, reason, remedy };
     }
     const report = this.#problems.about(ref);
     const { reading } = found;

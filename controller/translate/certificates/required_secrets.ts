@@ -57,10 +57,10 @@ export class RequiredSecrets {
 
   #withRefusal(source: Source, { refusal }: RequiredSecret, why: SecretFault): Source {
     let known = this.#refused.get(source);
-    const { clause, facts } = why;
+    const { clause, facts, remedy = refusal.remedy } = why;
     if (known?.why !== clause) {
       const fault = `${refusal.fault}: ${clause}`;
-      const refusals = [...source.refusals, { ...refusal, fault, facts }];
+      const refusals = [...source.refusals, { ...refusal, fault, facts, remedy }];
       this.#refused.set(source, known = { why: clause, source: { ...source, refusals } });
     }
     return known.source;

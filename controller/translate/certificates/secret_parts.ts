@@ -9,6 +9,7 @@
 import type { ProblemFacts } from "../../../shared/problem.ts";
 import type { PemText } from "../../../shared/snapshot/types.ts";
 import { keyOf } from "../../base/identity.ts";
+import { describeExcess, excessOf } from "../../kube/excess.ts";
 import { fieldOf, isAbsent } from "../../base/json.ts";
 import { oversizeOf, REVOKED_BYTES } from "../../kube/secret_values.ts";
 import { readSecretValue } from "./certificate.ts";
@@ -28,6 +29,8 @@ export const NO_PARTS: SecretParts = { authority: null, certificate: null, rsaBi
 export interface SecretFault {
   /** A clause. */
   readonly clause: string;
+  /** Missing where the Secret has to be written anew. */
+  readonly remedy?: string;
   readonly facts?: ProblemFacts;
 }
 
@@ -45,6 +48,11 @@ export function readSecretParts(
     return { clause, facts: { isSecretMissing: true } };
   }
   const { object } = secret;
+  const excess = excessOf(object);
+  if (excess !== null) {
+    const [what, remedy] = describeExcess(excess);
+    return { clause: `Secret ${name} cannot be used: ${what}`, remedy };
+  }
   const hasPair = isWritten(object, "tls.crt") || isWritten(object, "tls.key");
   const hasAuthority = !isEmpty(object, "ca.crt");
   if (!hasPair && !hasAuthority) {

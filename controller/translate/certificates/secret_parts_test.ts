@@ -151,3 +151,44 @@ for (const [secret, value, message] of OVERSIZE) {
     assert.equal(after.snapshot.routes.length, before.snapshot.routes.length);
   });
 }
+
+const BOUND_PROBLEMS = {
+  secrets: /^Secret \S+ cannot be used: the namespace references more than 7 Secrets, so /,
+  secretBytes:
+    /^Secret \S+ cannot be used: the Secrets that the namespace references have more than 7 bytes/,
+};
+
+const BOUND_FLAGS = {
+  secrets: /or raise --max-namespace-certificates of the controller$/,
+  secretBytes: /or raise --max-namespace-bytes of the controller$/,
+};
+
+for (const bound of ["secrets", "secretBytes"] as const) {
+  Deno.test(`Secrets beyond the bound ${bound} are problems of who names them, with the flag`, () => {
+    const data = (values: Readonly<Record<string, string>>) => ({ stringData: values });
+    const before = translate(resources(data), null, OPTIONS, () => NOW);
+    const given = resources(() => ({ excess: { bound, limit: 7 } }));
+    const secrets = given.secrets.map((each) => ({ ...each, type: undefined }));
+    const { problems, snapshot } = translate(
+      { ...given, secrets },
+      before.snapshot,
+      OPTIONS,
+      () => NOW,
+    );
+    const found = problems.filter(({ reason }) => /Secret|Credentials|Ca|Certificate/.test(reason));
+    assert.ok(found.every(({ object }) => object?.kind !== "Secret"));
+    const reasons = new Set(found.map(({ reason }) => reason));
+    assert.deepEqual([...reasons].sort(), [
+      "ClientCertificateInvalid",
+      "CredentialsInvalid",
+      "SecretInvalid",
+      "UpstreamCaInvalid",
+      "UpstreamSecretInvalid",
+    ]);
+    for (const { message, remedy } of found) {
+      assert.match(message, BOUND_PROBLEMS[bound]);
+      assert.match(remedy, BOUND_FLAGS[bound]);
+    }
+    assert.equal(snapshot.certificates.length, before.snapshot.certificates.length);
+  });
+}

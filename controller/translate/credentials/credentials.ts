@@ -13,6 +13,7 @@ import { asObject, fieldOf, quote } from "../../base/json.ts";
 import { differenceOf } from "../../base/memo.ts";
 import type { ProblemList } from "../../base/problems.ts";
 import { compareText } from "../../base/text_order.ts";
+import { describeExcess, excessOf } from "../../kube/excess.ts";
 import { MAX_PASSWORD_BYTES, oversizeOf } from "../../kube/secret_values.ts";
 import { readSecretValue } from "../certificates/certificate.ts";
 import type { SecretModel } from "../certificates/certificate_source.ts";
@@ -36,6 +37,8 @@ interface Fault {
   readonly reason: "SecretNotFound" | "CredentialsInvalid";
   /** A clause. */
   readonly clause: string;
+  /** Missing where the Secret has to be written anew. */
+  readonly remedy?: string;
 }
 
 /** What one Secret gives. */
@@ -123,6 +126,12 @@ function readingOf(id: string, { name, kind }: CredentialsName, { object }: Secr
     const fault = invalid(`Secret ${name} cannot be used: ${why}`);
     return { credentials: missing(id), bytes: 0, fault, broken: [] };
   };
+  const excess = excessOf(object);
+  if (excess !== null) {
+    const [what, remedy] = describeExcess(excess);
+    const fault = { ...invalid(`Secret ${name} cannot be used: ${what}`), remedy };
+    return { credentials: missing(id), bytes: 0, fault, broken: [] };
+  }
   const type = fieldOf(object, "type");
   if (typeof type === "string" && type.startsWith("kubernetes.io/")) {
     return refused(`it is of type ${quote(type)}, and not Opaque`);
@@ -229,7 +238,8 @@ function report(
     about.error(field, {
       reason: fault.reason,
       message: `${fault.clause}, so requests get 503`,
-      remedy: `${REMEDY[kind].replace("NAME", name)} in Secret ${namespace}/${name}`,
+      remedy: fault.remedy ??
+        `${REMEDY[kind].replace("NAME", name)} in Secret ${namespace}/${name}`,
     });
     return;
   }

@@ -4,6 +4,7 @@
  */
 import type { Certificate } from "../../../shared/snapshot/types.ts";
 import { keyOf } from "../../base/identity.ts";
+import { describeExcess, excessOf } from "../../kube/excess.ts";
 import { asObject, fieldOf } from "../../base/json.ts";
 import type { BackendResolver, FoundBackends } from "../backends/backend.ts";
 import type { ServiceModel } from "../backends/service.ts";
@@ -49,6 +50,11 @@ export class UsedSecrets implements TlsSecrets {
     const secret = this.#secrets.get(keyOf({ namespace, name }));
     if (secret === undefined) return null;
     const { reading, identity } = secret;
+    const excess = excessOf(secret.object);
+    if (excess !== null) {
+      const [what, remedy] = describeExcess(excess);
+      return `Secret ${namespace}/${name} cannot be used: ${what}. ${remedy}`;
+    }
     if (!reading.ok) return `Secret ${namespace}/${name} cannot be used: ${reading.message}`;
     // It may be one that is not served although it can be read.
     const source = this.#sources.findForGateway(identity);

@@ -3,7 +3,7 @@
  * grants permit them: no other Secret is read for a Gateway.
  */
 import { isDnsName } from "../../base/names.ts";
-import { keyOf } from "../../base/identity.ts";
+import { type Identity, keyOf } from "../../base/identity.ts";
 import type { Resources } from "../../kube/resources.ts";
 import type { GatewayReaders } from "./gateway_readers.ts";
 import { referrerOf } from "./gateway_status.ts";
@@ -11,11 +11,18 @@ import { ReferenceGrants } from "./objects/reference_grant.ts";
 
 export type GatewayLists = Pick<Resources, "gatewayClasses" | "gateways" | "referenceGrants">;
 
-/** As `namespace/name`. */
+/** What one Gateway names. */
+export interface GatewaySecrets {
+  readonly gateway: Identity;
+  /** As `namespace/name`. */
+  readonly secrets: readonly string[];
+}
+
+/** Of those that name any. */
 export function secretsOfGateways(
   { gatewayClasses, gateways, referenceGrants }: GatewayLists,
   readers: GatewayReaders,
-): string[] {
+): GatewaySecrets[] {
   if (gateways == null || gateways.length === 0) return [];
   const classes = readers.classes(gatewayClasses ?? []);
   const grants = new ReferenceGrants(referenceGrants ?? []);
@@ -23,7 +30,7 @@ export function secretsOfGateways(
     const gateway = readers.gateway(object);
     if (gateway === null || !classes.has(gateway.className)) return [];
     const from = referrerOf(gateway);
-    return gateway.listeners.flatMap(({ certificates }) =>
+    const secrets = gateway.listeners.flatMap(({ certificates }) =>
       certificates.flatMap((reference) =>
         reference !== null && reference.group === "" && reference.kind === "Secret" &&
           isDnsName(reference.name) && grants.isPermitted(from, reference)
@@ -31,5 +38,6 @@ export function secretsOfGateways(
           : []
       )
     );
+    return secrets.length === 0 ? [] : { gateway: gateway.identity, secrets };
   });
 }

@@ -229,7 +229,7 @@ export class StatusReplica {
       log,
       watchNamespaces: null,
       namespace,
-      secrets: "named",
+      secrets: { mode: "named", bounds: { count: 1000, bytes: 8 << 20 } },
       nodeAddresses: false,
       configMap: null,
       gateway: true,
