@@ -4,7 +4,8 @@
  * The same keys give the same Secrets, whatever was there before, so that every replica agrees; and
  * one key more or less changes one Secret, or moves half of one to another. That is extendible
  * hashing: a Secret that is too full gives those keys away whose next bit is 1, to the Secret whose
- * number has that bit.
+ * number has that bit. Whoever makes a key chooses its hash, so one Secret may get more than it holds, however few
+ * keys there are: what does not fit goes to others that have room. Readers find a key by its hash, in whichever Secret.
  */
 import { Buffer } from "node:buffer";
 import { keySecretName, MAX_KEY_SECRETS } from "../../../shared/snapshot/published_set.ts";
@@ -33,32 +34,76 @@ export type PackedKeys =
     readonly ok: true;
     /** In the order of their numbers; those that would be empty are left out. */
     readonly secrets: readonly SecretContent[];
-    /** How full the fullest is of what it may hold, when it cannot be divided any more: 0 to 1. */
+    /** How much is taken of what all Secrets may hold: 0 to 1. */
     readonly fullness: number;
   }
-  /** One Secret would have to hold so many bytes, more than `limit`. */
+  /** All have so many bytes, and one does not fit any more into a Secret of at most `limit`. */
   | { readonly ok: false; readonly bytes: number; readonly limit: number };
 
 export function packKeys(keys: ReadonlyMap<string, Secret>): PackedKeys {
   const entries = [...keys].map(([hash, secret]): Entry => {
     const pem = Buffer.from(secret.reveal());
     return { hash, pem, bytes: pem.length + ENTRY_BYTES };
-  }).sort((a, b) => a.hash < b.hash ? -1 : 1);
-  const shares = divide({ number: 0, depth: 0, entries });
-  const fullest = Math.max(0, ...shares.map(({ entries }) => bytesOf(entries)));
-  if (fullest > MAX_SECRET_BYTES) return { ok: false, bytes: fullest, limit: MAX_SECRET_BYTES };
+  }).sort(byHash);
+  const bytes = bytesOf(entries);
+  const secrets = spread(divide({ number: 0, depth: 0, entries }));
+  if (secrets === null) return { ok: false, bytes, limit: MAX_SECRET_BYTES };
   return {
     ok: true,
-    secrets: shares
-      .filter(({ entries }) => entries.length > 0)
-      .sort((a, b) => a.number - b.number)
-      .map(({ number, entries }) => ({ name: keySecretName(number), data: dataOf(entries) })),
-    fullness: Math.max(
-      0,
-      ...shares.filter(({ depth }) => depth === MAX_DEPTH)
-        .map(({ entries }) => bytesOf(entries) / MAX_SECRET_BYTES),
+    secrets: secrets.flatMap(({ entries }, number) =>
+      entries.length === 0 ? [] : { name: keySecretName(number), data: dataOf(entries) }
     ),
+    fullness: bytes / (MAX_KEY_SECRETS * MAX_SECRET_BYTES),
   };
+}
+
+/** What one Secret holds. */
+interface Filling {
+  readonly entries: Entry[];
+  bytes: number;
+}
+
+/** Files of passwords have up to 256 KiB; they go first, so that they need not fit into what keys leave. */
+const LARGE_BYTES = 32 * 1024;
+
+/**
+ * All Secrets by their numbers: each with its share as far as that fits, then with what does not fit elsewhere; null where
+ * something has no place. So no Secret has more than a key's room left when that happens, whoever chose the hashes.
+ */
+function spread(shares: readonly Share[]): readonly Filling[] | null {
+  const secrets = Array.from({ length: MAX_KEY_SECRETS }, (): Filling => ({
+    entries: [],
+    bytes: 0,
+  }));
+  for (const isLarge of [true, false]) {
+    const homeless: { readonly number: number; readonly entry: Entry }[] = [];
+    for (const { number, entries } of shares) {
+      for (const entry of entries) {
+        if (entry.bytes > LARGE_BYTES !== isLarge) continue;
+        if (!add(secrets[number], entry)) homeless.push({ number, entry });
+      }
+    }
+    // The largest first: small ones fit into what these leave.
+    homeless.sort((a, b) => b.entry.bytes - a.entry.bytes || byHash(a.entry, b.entry));
+    for (const { number, entry } of homeless) {
+      const next = [...secrets.slice(number), ...secrets.slice(0, number)];
+      if (!next.some((secret) => add(secret, entry))) return null;
+    }
+  }
+  for (const { entries } of secrets) entries.sort(byHash);
+  return secrets;
+}
+
+/** False where it does not fit. */
+function add(secret: Filling, entry: Entry): boolean {
+  if (secret.bytes + entry.bytes > MAX_SECRET_BYTES) return false;
+  secret.entries.push(entry);
+  secret.bytes += entry.bytes;
+  return true;
+}
+
+function byHash(a: Entry, b: Entry): number {
+  return a.hash < b.hash ? -1 : 1;
 }
 
 interface Entry {

@@ -209,9 +209,9 @@ function indexTooLarge(keys: readonly string[], bytes: number): Problem {
 }
 
 function tooManyKeys(count: number, { bytes, limit }: { bytes: number; limit: number }): Problem {
-  const message = `${count} private keys do not fit into ${MAX_KEY_SECRETS} Secrets: one of them ` +
-    `would take ${showBytes(bytes)}, more than ${showBytes(limit)}, so the last ` +
-    "published configuration stays active";
+  const message = `${count} private keys do not fit into ${MAX_KEY_SECRETS} Secrets: they take ` +
+    `${showBytes(bytes)}, and each Secret holds ${showBytes(limit)}, so the last published ` +
+    "configuration stays active";
   return problemOf("KeysTooLarge", message, "error");
 }
 

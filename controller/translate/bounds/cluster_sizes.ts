@@ -31,7 +31,7 @@ export const DEFAULT_CLUSTER_BOUNDS: ClusterBounds = {
   memory: null,
   // Seven ConfigMaps of 900 KiB.
   publishedBytes: 5.2 * MIB,
-  // Sixteen Secrets of 960 KiB, among which keys are spread by chance.
+  // Sixteen Secrets of 960 KiB, without files of passwords and what renewals add.
   keyBytes: 11 * MIB,
   lineBytes: 54 * MIB,
 };

@@ -24,8 +24,11 @@ import { settingsOf } from "../model/source_settings.ts";
 /** Bytes of all files of one namespace: some four thousand users. */
 const MAX_NAMESPACE = MAX_PASSWORD_BYTES;
 
-/** Bytes of all files; the Secrets that carry them have keys of certificates, too. */
-const MAX_ALL = 4 * 1024 * 1024;
+/**
+ * Bytes of all files. The Secrets that carry them have 15 MiB, and keys of certificates, which may take 11 MiB
+ * (`cluster_sizes.ts`) and a sixteenth more when they are renewed.
+ */
+const MAX_ALL = 2.5 * 1024 * 1024;
 
 const REMEDY = {
   "auth-file": "Store an htpasswd file as the key auth (kubectl create secret generic NAME " +

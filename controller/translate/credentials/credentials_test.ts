@@ -74,7 +74,7 @@ Deno.test("where all passwords are too many, the largest namespaces lose them", 
   const secrets = names.map((name) => secretOf(name, "users", many));
   secrets.push(secretOf("small", "users", LINE));
   const { usable } = read(new CredentialsReader(), sources, secrets);
-  assert.equal(usable.length, 17);
+  assert.equal(usable.length, 11);
   assert.ok(usable.includes("small/users auth-file"));
 });
 
