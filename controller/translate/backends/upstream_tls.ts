@@ -65,7 +65,7 @@ export class UpstreamTlsReader {
   /**
    * @param now Milliseconds since the epoch; decides about problems only.
    * @param maxRsaBits Of client certificates: with a longer key, each handshake with a backend blocks the event
-   * loop of a proxy, for all tenants. One that the upstream has already is used on, as hosts' are.
+   * loop of a proxy, for all tenants. One that the upstream has already stays in use, as those of hosts do.
    */
   constructor(
     secrets: ReadonlyMap<string, SecretModel>,
@@ -331,11 +331,11 @@ function withinLimits(parts: SecretParts | SecretFault, name: string): SecretPar
   return excess === null ? parts : { clause: `Secret ${name} cannot be used: ${excess}` };
 }
 
-/** Of a key that is used on. */
+/** Of a key that stays in use. */
 function keptText(fault: string): ProblemText {
   return {
     reason: "CertificateKeyTooLong",
-    message: `${fault}; the certificate is used on, as it was published before`,
+    message: `${fault}; the certificate stays in use, as it was published before`,
     remedy: RSA_REMEDY,
   };
 }

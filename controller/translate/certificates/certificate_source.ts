@@ -303,7 +303,7 @@ export class CertificateSources {
     if (excess === null) return null;
     const { field, fault, remedy } = excess;
     if (this.#isPublished(source.certificate.id)) {
-      const message = `${fault}; the certificate is used on, as it was published before`;
+      const message = `${fault}; the certificate stays in use, as it was published before`;
       report.warning(field, { reason: excess.reason, message, remedy });
       return null;
     }
