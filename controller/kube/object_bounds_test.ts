@@ -1,7 +1,7 @@
 /** What is kept of objects of a tenant: whole ones within the bounds, stubs of others. */
 import assert from "node:assert/strict";
 import { excessOf } from "./excess.ts";
-import { type BoundedKind, ObjectLedger } from "./object_bounds.ts";
+import { ObjectLedger } from "./object_bounds.ts";
 import {
   reduceEndpointSlice,
   reduceGatewayObject,
@@ -23,7 +23,7 @@ const REDUCE = {
 } as const;
 
 /** A kind, and how often there was room again. */
-function ledgerOf(kind: BoundedKind) {
+function ledgerOf(kind: keyof typeof REDUCE) {
   const calls = { room: 0 };
   const ledger = new ObjectLedger(kind, BOUNDS, () => void calls.room++);
   return { calls, ledger, take: ledger.bounded(REDUCE[kind]) };
