@@ -8,6 +8,7 @@ import {
   readAccepted,
 } from "../../controller/translate/annotations/own_annotations.ts";
 import { readHost } from "../../controller/translate/model/host.ts";
+import { catchAll } from "./catch_all.ts";
 import { firstOfHost, firstOfService } from "./first_wins.ts";
 import { type HostFinding, type Member, memberOf } from "./host_member.ts";
 import type { JudgedIngress } from "./judgement.ts";
@@ -45,6 +46,7 @@ export function hostFindings(
     ...members.flatMap(aliases),
     ...members.flatMap((member) => loneCanary(member, members)),
     ...firstOfService(members),
+    ...catchAll(members),
     ...tooLarge(members),
   ];
 }

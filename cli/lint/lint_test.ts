@@ -131,6 +131,32 @@ Deno.test("an Ingress over a bound of one object breaks, or opens what it protec
   assert.deepEqual(within.ingresses.map(({ verdict }) => verdict), ["SAME"]);
 });
 
+const CATCH_ALL: IngressInput = {
+  name: "all",
+  spec: { rules: undefined, defaultBackend: { service: { name: "web", port: { number: 80 } } } },
+};
+
+Deno.test("a default backend without rules gets more of other hosts than in ingress-nginx", () => {
+  const result = lintIngresses([CATCH_ALL, { path: "/api" }, { name: "b", host: "b.example.com" }]);
+  assert.equal(verdicts(result)["default/all"], "DIFFERS");
+  assert.match(
+    findingOf(result, "host/default-backend").difference!,
+    /also gets requests for app\.example\.com that no path takes$/,
+  );
+  const whole = lintIngresses([CATCH_ALL, { path: "/api" }, { name: "rest" }]);
+  assert.equal(verdicts(whole)["default/all"], "SAME");
+});
+
+Deno.test("/ of any host is a default backend's without rules, as in ingress-nginx", () => {
+  const protects = { annotations: { "whitelist-source-range": "10.0.0.0/8" } };
+  const result = lintIngresses([{ ...CATCH_ALL, ...protects }, { host: "" }]);
+  assert.deepEqual(verdicts(result), { "default/all": "SAME", "default/web": "SAME" });
+  assert.match(
+    findingOf(result, "problem/PathUnreachable").difference!,
+    /as in ingress-nginx, spec\.defaultBackend of Ingress default\/all/,
+  );
+});
+
 /** One of these is valid for each type of value. */
 const SAMPLES = [
   ...["true", "on", "1", "30", "8m", "HTTP", "10.0.0.0/8", "default/thing", "thing"],

@@ -9,6 +9,7 @@
 import { formatObject } from "../../../shared/problem.ts";
 import type { Action, HostSettings, PathMatch, Route } from "../../../shared/snapshot/types.ts";
 import type { BackendResolver } from "../backends/backend.ts";
+import { isRoot, reportRootTaken, rootTaker, takerOf } from "./catch_all.ts";
 import { Closures, type RefusalOptions } from "./closures.ts";
 import { showElder } from "../model/source_order.ts";
 import { DEFAULT_BACKEND_FIELD, type RuleModel, type Source } from "../model/source.ts";
@@ -85,14 +86,17 @@ export function buildAll(
 ): Layout {
   const closures = new Closures(ingresses, index, refusals, ownership, problems);
   const claims = new RouteClaims(backends, closures, problems);
-  const { statuses, served } = claimAllPaths(claims, ingresses, ownership, problems);
+  const taker = rootTaker(ingresses, ownership);
+  const { statuses, served } = claimAllPaths(claims, ingresses, ownership, problems, taker);
   let action: Action | null = null;
   let chosen: Source | null = null;
   for (const [i, ingress] of ingresses.entries()) {
     if (ingress.defaultBackend === null) continue;
     if (ingress.hasRules) {
-      const rest = claimRestOfHosts(claims, ingress, ingress.defaultBackend, ownership, problems);
-      statuses[i].push(rest);
+      const { defaultBackend } = ingress;
+      statuses[i].push(
+        claimRestOfHosts(claims, ingress, defaultBackend, ownership, problems, taker),
+      );
     } else if (chosen !== null) {
       statuses[i].push(refuseDefault(ingress, chosen, problems));
     } else {
@@ -131,7 +135,7 @@ export function buildAll(
 
 /**
  * Builds the routes of Ingresses that name `hosts`, no others, and of which no other Ingress names
- * any. None may be without rules: its default backend concerns all.
+ * any. None may be without rules: its default backend concerns all, and so do hosts of all names beside one.
  *
  * @param index Of all Ingresses.
  */
@@ -197,6 +201,7 @@ function claimAllPaths(
   ingresses: readonly Source[],
   ownership: Ownership,
   problems: ProblemList,
+  taker: Source | null = null,
 ): { readonly statuses: PathStatus[][]; readonly served: ServedHosts } {
   const deferred: (() => void)[] = [];
   const served = new Map<Source, Map<string, boolean>>();
@@ -216,8 +221,12 @@ function claimAllPaths(
       const start = own.length;
       const claimRule = () => {
         claims.claimHost(rule.host!, ingress, rule.field);
+        const ofRoot = takerOf(taker, ingress, rule.host!);
         for (const [i, path] of rule.paths.entries()) {
-          own[start + i] = claimPath(claims, ingress, rule.host!, path, regexes, problems);
+          if (ofRoot !== null && isRoot(path)) {
+            reportRootTaken(ofRoot, ingress, path, problems);
+            own[start + i] = { field: path.field, routes: [], outcome: "unused" };
+          } else own[start + i] = claimPath(claims, ingress, rule.host!, path, regexes, problems);
         }
         if (ingress.otherNames.length === 0) return;
         const hosts = served.get(ingress) ?? new Map<string, boolean>();
@@ -260,6 +269,7 @@ function claimRestOfHosts(
   defaultBackend: BackendRef,
   ownership: Ownership,
   problems: ProblemList,
+  taker: Source | null = null,
 ): PathStatus {
   const { namespace } = ingress.identity.ref;
   const hosts = new Set(
@@ -271,7 +281,7 @@ function claimRestOfHosts(
   const obstacles: string[] = [];
   for (const host of hosts) {
     const slash = claims.find(host, WHOLE_HOST) ?? claims.find(host, WHOLE_REGEX_HOST);
-    const decider = slash?.owner ?? claims.hostOwner(host);
+    const decider = takerOf(taker, ingress, host) ?? slash?.owner ?? claims.hostOwner(host);
     if (decider !== null && decider !== ingress) {
       const whose = formatObject(decider.identity.ref);
       obstacles.push(`the rest of ${showHost(host)} is up to ${whose}`);

@@ -10,6 +10,7 @@ import { compareHosts } from "../../../shared/host/host_order.ts";
 import { isSamePart } from "../../../shared/snapshot/equality.ts";
 import type { HostSettings, Route } from "../../../shared/snapshot/types.ts";
 import type { BackendResolver, FoundBackends } from "../backends/backend.ts";
+import { isCatchAll } from "./catch_all.ts";
 import type { RefusalOptions } from "./closures.ts";
 import { carryOver, differenceOf, isSameList, LastResult, placesOf } from "../../base/memo.ts";
 import { type ProblemList, type Recorded, recordProblems } from "../../base/problems.ts";
@@ -24,7 +25,7 @@ import {
   type RoutingOptions,
 } from "./routes.ts";
 import { mergeSorted, SortedList } from "../../base/sorted_list.ts";
-import { wildcardOver } from "../model/host.ts";
+import { ANY_HOST, wildcardOver } from "../model/host.ts";
 import type { Source } from "../model/source.ts";
 import { compareText } from "../../base/text_order.ts";
 
@@ -84,13 +85,15 @@ export class RouteBuilder {
     const { removed, added } = differenceOf(inputs.ingresses, ingresses);
     const limit = Math.floor(ingresses.length * LARGEST_PART);
     if (removed.length + added.length > limit) return null;
-    if ([...removed, ...added].some(isForAll)) return null;
+    if ([...removed, ...added].some(isCatchAll)) return null;
     const reowned = options.ownership.changedSince(last);
     if (reowned === null) return null;
     const renamed = this.#replace(removed, added);
     if (asksAny(ingresses, [...reowned, ...renamed])) return null;
     const group = this.#index.group([...removed.flatMap(hostsOf), ...reowned], added, limit);
     if (group === null) return null;
+    // Its default backend may take paths of these rules.
+    if (group.hosts.has(ANY_HOST) && ingresses.some(isCatchAll)) return null;
     const { routing, requested, fallback } = before.value;
     const replaced = new Set([...removed, ...group.sources]);
     if (!backends.findsAgain(inputs.found, countBackends(replaced, requested))) return null;
@@ -137,11 +140,6 @@ function asksAny(ingresses: readonly Source[], hosts: readonly string[]): boolea
     const host = authenticator?.host ?? null;
     return host !== null && (some.has(host) || some.has(wildcardOver(host)));
   });
-}
-
-/** What no rule takes, of all hosts, may be its default backend's. */
-function isForAll({ defaultBackend, hasRules }: Source): boolean {
-  return defaultBackend !== null && !hasRules;
 }
 
 /** But for ownership. */
