@@ -90,8 +90,10 @@ export class ProxyStream {
       names: [service, `${service}.cluster.local`, ...streamNames],
       log,
     });
+    const pods = options.watches.informer("pods").store;
     this.server = new StreamServer({
       address,
+      watchedPods: () => new Set(pods.list().flatMap(({ metadata: { uid } }) => uid ?? [])),
       certificates: this.#certificates,
       reviews: new TokenReviews({
         client,
@@ -116,7 +118,7 @@ export class ProxyStream {
       },
       isCutOff: () => Math.max(client.unwellFor, options.watches.failingFor) > CUT_OFF,
     });
-    this.#unsubscribe = options.watches.informer("pods").store.subscribe(({ before, after }) => {
+    this.#unsubscribe = pods.subscribe(({ before, after }) => {
       const uid = before?.metadata.uid;
       // One of the same name may have come in its place between two lists.
       if (uid !== undefined && after?.metadata.uid !== uid) this.server.podGone(uid);

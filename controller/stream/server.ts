@@ -36,6 +36,7 @@ import { RefusedPeers } from "./refused_peers.ts";
 import type { RelayedAcks } from "./relayed_acks.ts";
 import { Session, type SessionEnd, type SessionListener, type SessionTiming } from "./session.ts";
 import type { TokenReviews, Verdict } from "./token_reviews.ts";
+import { UnwatchedPods } from "./unwatched_pods.ts";
 import { type Taking, Updates } from "./updates.ts";
 
 export const SESSION_TIMING: SessionTiming = {
@@ -79,6 +80,10 @@ export interface StreamOptions {
   readonly address: Address;
   readonly certificates: ServingCertificates;
   readonly reviews: Pick<TokenReviews, "review" | "stop" | "forget">;
+  /** UIDs of pods of whose deletion `podGone` is told; see `UnwatchedPods`. Missing: of all. */
+  readonly watchedPods?: () => ReadonlySet<string>;
+  /** Milliseconds between two questions about the pods that are not watched. */
+  readonly unwatchedInterval?: number;
   /** Of a node; null where it is not known. */
   readonly zoneOf: (node: string) => Promise<string | null>;
   /** What proxies know us by. */
@@ -111,6 +116,8 @@ export class StreamServer {
   readonly #sessions = new Set<Session>();
   readonly #events: SessionListener;
   readonly #refused: RefusedPeers;
+  /** Null where all are watched. */
+  readonly #unwatched: UnwatchedPods | null;
   #ticking: ReturnType<typeof setInterval> | undefined;
   #ticks = 0;
   #isDraining = false;
@@ -126,7 +133,7 @@ export class StreamServer {
   constructor(options: StreamOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    const { address, certificates, limits, log, maxUpdate } = options;
+    const { address, certificates, limits, log, maxUpdate, watchedPods } = options;
     this.#updates = new Updates(() => this.#clock.monotonic(), maxUpdate);
     this.#listener = new StreamListener({
       address,
@@ -141,6 +148,13 @@ export class StreamServer {
     });
     this.#events = this.#listen();
     this.#refused = new RefusedPeers(log, () => this.#clock.monotonic());
+    this.#unwatched = watchedPods === undefined ? null : new UnwatchedPods({
+      reviews: options.reviews,
+      watched: watchedPods,
+      onGone: (session) => this.#guard(session, () => session.end("pod_gone")),
+      clock: this.#clock,
+      interval: options.unwatchedInterval,
+    });
   }
 
   get address(): Address {
@@ -246,6 +260,9 @@ export class StreamServer {
 
   #tick(): void {
     for (const session of this.#sessions) this.#guard(session, () => session.tick());
+    this.#unwatched?.ask(this.sessions).catch((error) => {
+      this.#options.log.error("Cannot check the pods of proxies", { error });
+    });
     this.#ticks++;
     // That a refusal lasts is no event of its own.
     const isTime = this.#ticks % REVIEW_TICKS === 0;
@@ -273,7 +290,8 @@ export class StreamServer {
     if (this.#isDraining) return this.#refuse(response, DRAINING);
     if (this.#sessions.size >= maxSessions) return this.#refuse(response, FULL);
     const peer = request.socket.remoteAddress ?? "";
-    const verdict = await reviews.review(new Redacted(head.token), peer);
+    const token = new Redacted(head.token);
+    const verdict = await reviews.review(token, peer);
     if (verdict.kind === "bad") return this.#refuse(response, verdict);
     if (verdict.kind === "unknown") {
       return this.#refuse(response, { status: 503, reason: verdict.reason });
@@ -283,11 +301,12 @@ export class StreamServer {
     const zone = node === null ? null : await zoneOf(node);
     if (request.socket.destroyed || early.isBroken) return void request.socket.destroy();
     // Much may have happened meanwhile.
+    if (this.#gone.has(verdict.identity.podUid ?? "")) return this.#refuse(response, POD_GONE);
     if (this.#isDraining) return this.#refuse(response, DRAINING);
     if (this.#sessions.size >= maxSessions) return this.#refuse(response, FULL);
     this.#listener.welcome(request);
     this.#refused.welcomed(peer);
-    this.#begin(request, response, early, verdict, zone);
+    this.#begin(request, response, early, verdict, token, zone);
   }
 
   async #openRelay(
@@ -318,6 +337,7 @@ export class StreamServer {
     response: ServerResponse,
     early: EarlyBody,
     { identity, expiresAt }: Verdict & { readonly kind: "good" },
+    token: Secret,
     zone: string | null,
   ): void {
     const { name, timing, random = Math.random, isCutOff = () => false } = this.#options;
@@ -347,6 +367,7 @@ export class StreamServer {
       if (podUid !== null && other.identity.podUid === podUid) other.end("replaced");
     }
     this.#sessions.add(session);
+    this.#unwatched?.shown(session, token);
     const splitter = new LineSplitter(MAX_REPORT_BYTES);
     const read = (chunk: Uint8Array) => {
       const { ok, lines } = splitter.push(chunk);
@@ -420,8 +441,9 @@ export class StreamServer {
     const verdict = await this.#options.reviews.review(token, session.peer);
     if (verdict.kind === "unknown") return;
     const isSame = verdict.kind === "good" && verdict.identity.podUid === session.identity.podUid;
-    if (isSame) session.expiresAt = Math.max(session.expiresAt, verdict.expiresAt);
-    else session.end("expired");
+    if (!isSame) return session.end("expired");
+    session.expiresAt = Math.max(session.expiresAt, verdict.expiresAt);
+    this.#unwatched?.shown(session, token);
   }
 
   #ended(session: Session, end: SessionEnd): void {

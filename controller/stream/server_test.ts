@@ -292,3 +292,52 @@ Deno.test("a stream ends when the pod of its token is deleted, and others contin
   await other.line("delta");
   assert.deepEqual(scene.server.sessions.map(({ name }) => name), ["proxy-2"]);
 });
+
+Deno.test("a stream of a pod that is not watched ends when the API server refuses its token, and no other does", async () => {
+  const asked: string[] = [];
+  const good = (token: string) => judge(token);
+  let say = good;
+  const reviews = {
+    review: (token: Secret, _: string, isAnew = false) => {
+      if (isAnew) asked.push(token.reveal());
+      return Promise.resolve(isAnew ? say(token.reveal()) : judge(token.reveal()));
+    },
+    stop: () => {},
+    forget: () => {},
+  };
+  await using scene = await startStream({
+    ...{ reviews, watchedPods: () => new Set(["uid-watched"]), unwatchedInterval: 1 },
+  });
+  const clients = ["gone", "watched", "kept"].map((token) => scene.connect(token));
+  await Promise.all(clients.map((client) => client.line("hello")));
+  const names = () => scene.server.sessions.map(({ identity }) => identity.pod);
+  for (const answer of [good, () => judge("outage")]) {
+    say = answer;
+    asked.length = 0;
+    await clients[0].until("questions", () => asked.length >= 4);
+    assert.deepEqual(names(), ["gone", "watched", "kept"]);
+  }
+  say = (token) => judge(token === "kept" ? token : "bad");
+  assert.match(String((await clients[0].line("bye")).reason), /pod .* is gone/);
+  asked.length = 0;
+  await clients[2].until("more questions", () => asked.length >= 2);
+  assert.deepEqual(names(), ["watched", "kept"]);
+  assert.deepEqual(new Set(asked), new Set(["kept"]));
+  assert.match(await scene.metrics.text(), /stream_ends_total\{reason="pod_gone"\} 1/);
+});
+
+Deno.test("a proxy whose pod is deleted while it is let in gets no stream", async () => {
+  const zone = Promise.withResolvers<string | null>();
+  const asked = Promise.withResolvers<void>();
+  await using scene = await startStream({
+    zoneOf: () => {
+      asked.resolve();
+      return zone.promise;
+    },
+  });
+  const client = scene.connect("proxy-1");
+  await asked.promise;
+  scene.server.podGone("uid-proxy-1");
+  zone.resolve(null);
+  assert.equal(await client.answered(), 401);
+});

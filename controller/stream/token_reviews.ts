@@ -172,8 +172,13 @@ export class TokenReviews {
     return { good: this.#good.size, bad: this.#bad.size, pending: this.#pending.size };
   }
 
-  /** Never throws. @param peer The address that it came from. */
-  async review(token: Secret, peer: string): Promise<Verdict> {
+  /**
+   * Never throws.
+   *
+   * @param peer The address that it came from.
+   * @param isAnew Asks the API server whatever it has said before; that counts where it does not answer.
+   */
+  async review(token: Secret, peer: string, isAnew = false): Promise<Verdict> {
     const text = token.reveal();
     const claims = readClaims(text);
     const { username, audience } = this.#options.account;
@@ -183,7 +188,9 @@ export class TokenReviews {
     const key = createHash("sha256").update(text).digest("base64");
     const now = this.#options.clock.monotonic();
     const good = this.#good.get(key);
-    if (good !== undefined && now < good.until) return this.#told("cached", good.verdict);
+    if (good !== undefined && now < good.until && !isAnew) {
+      return this.#told("cached", good.verdict);
+    }
     const bad = this.#bad.get(key);
     if (bad !== undefined && now < bad.until) return this.#told("cached", bad.verdict);
     let pending = this.#pending.get(key);

@@ -261,3 +261,16 @@ Deno.test("the token of a deleted pod is reviewed again", async () => {
   assert.equal((await reviews.review(new Redacted(token()), "10.0.0.1")).kind, "bad");
   assert.equal(calls.length, 2);
 });
+
+Deno.test("a token that is reviewed again is good without an answer, and bad if the API server says so", async () => {
+  const { reviews, calls, answer } = scene();
+  const ask = async (isAnew: boolean) =>
+    (await reviews.review(new Redacted(token()), "10.0.0.1", isAnew)).kind;
+  assert.deepEqual([await ask(false), await ask(false), await ask(true)], ["good", "good", "good"]);
+  assert.equal(calls.length, 2);
+  answer("outage");
+  assert.equal(await ask(true), "good");
+  answer("bad");
+  assert.deepEqual([await ask(false), await ask(true), await ask(false)], ["good", "bad", "bad"]);
+  assert.equal(calls.length, 4);
+});
