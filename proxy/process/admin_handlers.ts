@@ -141,7 +141,7 @@ function showSnapshot(hub: TelemetryHub): Response {
   return json(`${head.slice(0, -1)},"snapshot":${snapshot}}`);
 }
 
-/** Why `?url=` takes its route: text, or JSON by Accept. */
+/** Why `?url=` takes its route: text, or JSON by Accept. Without a time limit; see `time_limit.ts`. */
 function showExplanation(
   hub: TelemetryHub,
   redirectPort: RedirectPort,
