@@ -1,11 +1,12 @@
 /** What is kept of objects of a tenant: whole ones within the bounds, stubs of others. */
 import assert from "node:assert/strict";
 import { excessOf } from "./excess.ts";
-import { ObjectLedger } from "./object_bounds.ts";
+import { type BoundedKind, ObjectLedger } from "./object_bounds.ts";
 import {
   reduceEndpointSlice,
   reduceGatewayObject,
   reduceIngress,
+  reduceSecret,
   reduceService,
 } from "./reduce.ts";
 import type { KubeObject } from "./types.ts";
@@ -20,10 +21,11 @@ const REDUCE = {
   ListenerSet: reduceGatewayObject,
   ReferenceGrant: reduceGatewayObject,
   BackendTLSPolicy: reduceGatewayObject,
+  Secret: reduceSecret,
 } as const;
 
 /** A kind, and how often there was room again. */
-function ledgerOf(kind: keyof typeof REDUCE) {
+function ledgerOf(kind: BoundedKind) {
   const calls = { room: 0 };
   const ledger = new ObjectLedger(kind, BOUNDS, () => void calls.room++);
   return { calls, ledger, take: ledger.bounded(REDUCE[kind]) };
