@@ -33,6 +33,11 @@ export const ERROR_KINDS = {
   body_timeout: { side: "downstream", status: 408, text: "The request's body stopped arriving" },
   body_too_large: { side: "downstream", status: 413, text: "The request's body is too large" },
   target_too_long: { side: "downstream", status: 414, text: "The request's target is too long" },
+  too_much_matching: {
+    side: "downstream",
+    status: 414,
+    text: "The request is too long for the regular expressions of its host",
+  },
   bad_expectation: { side: "downstream", status: 417, text: "This expectation is not known" },
   misdirected: { side: "downstream", status: 421, text: "This connection is for another host" },
   too_many_bodies: {

@@ -20,6 +20,8 @@ export const ERROR_REMEDIES: Readonly<Record<ErrorCode, string>> = {
   body_timeout: "Check the network of the client. The flags are --body-timeout and --body-rate.",
   body_too_large: "Raise proxy-body-size of the Ingress, or --body-limit of the proxies.",
   target_too_long: `Shorten the URL. ${SEE_LIMITS}`,
+  too_much_matching:
+    "Shorten the URL. If it is one that users need, write simpler regular expressions: fewer for the host, and in each fewer repetitions that can match the same characters.",
   bad_expectation: "Send no Expect header but 100-continue.",
   misdirected:
     "Nothing, with browsers: they open another connection. Other clients must not reuse a connection for a host that its certificate does not name.",

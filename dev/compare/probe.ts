@@ -3,6 +3,7 @@
  * path and a longer one, with the method, headers and parameters that it wants. Pure.
  */
 import { compilePattern } from "../../proxy/router/patterns/pattern.ts";
+import { PatternWork } from "../../proxy/router/patterns/work.ts";
 import { literalStart } from "../../shared/path/literal_start.ts";
 import { sharedSocketOf } from "../../shared/snapshot/listener_id.ts";
 import type { PathMatch, Route } from "../../shared/snapshot/types.ts";
@@ -55,7 +56,9 @@ function pathsOf({ type, value }: PathMatch): string[] {
     case "Regex": {
       const start = literalStart(value);
       const compiled = compilePattern(value);
-      return compiled.ok && start.startsWith("/") && compiled.matches(start) ? [start] : [];
+      return compiled.ok && start.startsWith("/") && compiled.matches(start, new PatternWork())
+        ? [start]
+        : [];
     }
   }
 }

@@ -13,6 +13,7 @@ import { asciiBytes, DROPPED, type Fields, REFERER, USER_AGENT } from "../http/f
 import { equalsLower } from "../http/letter_case.ts";
 import type { Exchange } from "../http/message.ts";
 import { compileSearch } from "../router/patterns/pattern.ts";
+import { MAX_LISTED, PatternWork } from "../router/patterns/work.ts";
 import type { Filter } from "./filter.ts";
 
 export interface BlockedClientsServices {
@@ -102,16 +103,22 @@ function linesCheck(id: number, name: string, patterns: Patterns): (x: Exchange)
   const expressions = patterns.filter(({ type }) => type === "Regex").map(({ value }) => {
     const compiled = compileSearch(value);
     if (!compiled.ok) throw new Error(compiled.reason);
-    return compiled.expression;
+    return compiled.isIn;
   });
-  const isBlocked = kept((line) =>
-    texts.has(line.toLowerCase()) ||
-    (line !== "" && expressions.length > 0 &&
-      (line.length > MAX_LINE || expressions.some((expression) => expression.test(line))))
-  );
+  let work = new PatternWork(MAX_LISTED);
+  const isBlocked = kept((line) => {
+    if (texts.has(line.toLowerCase())) return true;
+    if (line === "" || expressions.length === 0) return false;
+    if (line.length > MAX_LINE) return true;
+    const matches = expressions.some((isIn) => isIn(line, work));
+    // No verdict that may be kept: it depends on the other lines.
+    if (work.isExceeded) throw FORBIDDEN;
+    return matches;
+  });
   const bytes = asciiBytes(name);
   return ({ request: { fields } }) => {
     const lines = linesOf(fields, id, bytes);
+    work = new PatternWork(MAX_LISTED);
     if (lines.length === 0) return isBlocked("");
     // nginx sees them as one text, and some backends do.
     return lines.some(isBlocked) || (lines.length > 1 && isBlocked(lines.join(", ")));

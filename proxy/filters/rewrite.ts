@@ -15,7 +15,8 @@ import { extended } from "../http/changed_fields.ts";
 import { dropNamed } from "../http/field_values.ts";
 import { asciiBytes, fieldsOf } from "../http/fields.ts";
 import { type Exchange, NO_BODY, type Reply, ResponseHead } from "../http/message.ts";
-import { compileSearch } from "../router/patterns/pattern.ts";
+import { compileSearch, type PatternSearch } from "../router/patterns/pattern.ts";
+import { MAX_SEARCH, PatternWork } from "../router/patterns/work.ts";
 import type { Filter } from "./filter.ts";
 
 type Rewrite = Extract<FilterSpec, { readonly kind: "rewrite" }>;
@@ -39,7 +40,7 @@ export function rewrite(spec: Rewrite): Filter {
     request: (x) => {
       const { request, record } = x;
       const { path, query, forwardedPrefix } = targetOf(request.path, request.query);
-      if (spec.redirects === true) return found(x, path + query);
+      if (spec.redirects === true) return redirectTo(x, path + query);
       record.requestedPath = request.path;
       record.requestedQuery = request.query;
       request.path = path;
@@ -56,11 +57,11 @@ export function rewriting(spec: Rewrite): (path: string, query: string) => Targe
   const decoded = spec.decoded === true;
   const compiled = pattern === undefined ? null : compileSearch(pattern);
   if (compiled?.ok === false) throw new Error(compiled.reason);
-  const expression = compiled?.expression ?? null;
+  const search = compiled?.exec ?? null;
   return (requested, requestedQuery) => {
     const text = decoded ? decodedPath(requested) : requested;
     if (text === null) throw new ProxyError("bad_target");
-    const groups = expression === null ? NO_GROUPS : expression.exec(text);
+    const groups = search === null ? NO_GROUPS : found(search, text);
     // The route's expression has matched, so that this one must.
     if (groups === null) throw new ProxyError("route_broken", "rewrite: the pattern has no match");
     const inQuery = decoded && /[%+]/.test(requested) ? inArguments : asIs;
@@ -85,6 +86,17 @@ export function rewriting(spec: Rewrite): (path: string, query: string) => Targe
 }
 
 const NO_GROUPS: readonly string[] = [];
+
+/** One for all, as they may come in floods. */
+const TOO_LONG = new ProxyError("too_much_matching");
+
+/** The groups of the first match, or null; throws where finding it would take too long. */
+function found(search: PatternSearch, text: string): RegExpExecArray | null {
+  const work = new PatternWork(MAX_SEARCH);
+  const groups = search(text, work);
+  if (work.isExceeded) throw TOO_LONG;
+  return groups;
+}
 
 function joined(
   parts: Parts,
@@ -141,7 +153,7 @@ function setForwardedPrefix(x: Exchange, value: string): void {
   request.extra = extended(request.extra, [FORWARDED_PREFIX], fields);
 }
 
-function found({ request }: Exchange, location: string): Reply {
+function redirectTo({ request }: Exchange, location: string): Reply {
   const head = new ResponseHead();
   head.status = 302;
   head.reason = STATUS_CODES[302] ?? "";

@@ -31,7 +31,8 @@ import { HttpsRedirects, type HttpsRedirectsContext } from "./https_redirects.ts
 import { type ErrorPage, localReply } from "./local_reply.ts";
 import { exceeds, observe, type PreparationContext, prepare } from "./preparation.ts";
 import { isBlameless, isUnreachable, replayBody, RetryState } from "./retry.ts";
-import { BAD_PATH, type RouteTable } from "../router/table.ts";
+import type { RouteTable } from "../router/table.ts";
+import { unrouted } from "./unrouted.ts";
 import type { Tunnels } from "./tunnel.ts";
 import type { PendingRequests } from "../upstream/pending_requests.ts";
 import { compilePolicy, type RoutePolicy } from "../route/policy.ts";
@@ -100,8 +101,7 @@ export class Forwarder {
       return this.#localReply(exchange, new ProxyError("loop_detected"));
     }
     if (place < 0) {
-      const code = place === BAD_PATH ? "bad_target" : "no_route";
-      return this.#localReply(exchange, new ProxyError(code));
+      return this.#localReply(exchange, unrouted(place));
     }
     telemetry.routed(exchange.record, table.counters(place));
     return this.#serveRoute(exchange, chosen(table.target(place)));

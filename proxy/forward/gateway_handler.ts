@@ -11,7 +11,8 @@ import { MAX_OWN_MARKS } from "../http/loop_mark.ts";
 import type { Exchange, Serving } from "../http/message.ts";
 import type { CompiledRoute } from "../route/route.ts";
 import type { SocketListeners } from "../router/socket_listeners.ts";
-import { BAD_PATH, NO_ROUTE } from "../router/table.ts";
+import { NO_ROUTE } from "../router/table.ts";
+import { unrouted } from "./unrouted.ts";
 import type { ForwarderContext } from "./forwarder.ts";
 import { prepare } from "./preparation.ts";
 
@@ -56,8 +57,7 @@ export class GatewayHandler {
     }
     const place = listener === null ? NO_ROUTE : table.find(host, path, request, listener.id);
     if (place < 0) {
-      const code = place === BAD_PATH ? "bad_target" : "no_route";
-      return this.#server.refuse(exchange, new ProxyError(code));
+      return this.#server.refuse(exchange, unrouted(place));
     }
     telemetry.routed(record, table.counters(place));
     return this.#server.serveRoute(exchange, table.target(place));

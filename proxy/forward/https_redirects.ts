@@ -12,7 +12,8 @@ import { httpsLocation, isAcmeChallenge } from "../http/https_location.ts";
 import type { Exchange, ResponseHead } from "../http/message.ts";
 import type { CompiledRoute } from "../route/route.ts";
 import { decodedRequest } from "../router/decoded_request.ts";
-import type { RouteTable } from "../router/table.ts";
+import { type RouteTable, TOO_MUCH_WORK } from "../router/table.ts";
+import { unrouted } from "./unrouted.ts";
 
 export interface HttpsRedirectsContext {
   readonly certificates: Certificates;
@@ -43,6 +44,8 @@ export class HttpsRedirects {
     if (decoded === null) return null;
     const { table } = this.#context;
     const place = table.find(request.host, decoded.path, decoded.request, client.listener);
+    // Whether it is one that HTTPS protects is not known.
+    if (place === TOO_MUCH_WORK) return unrouted(place);
     return place < 0 ? null : this.#by(exchange, table.target(place), decoded.path);
   }
 

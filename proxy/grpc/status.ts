@@ -42,6 +42,7 @@ export const GRPC_STATUS_OF = {
   body_timeout: "UNAVAILABLE",
   body_too_large: "RESOURCE_EXHAUSTED",
   target_too_long: "RESOURCE_EXHAUSTED",
+  too_much_matching: "RESOURCE_EXHAUSTED",
   too_many_bodies: "RESOURCE_EXHAUSTED",
   logins_busy: "UNAVAILABLE",
   head_too_large: "RESOURCE_EXHAUSTED",

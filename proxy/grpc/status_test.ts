@@ -40,6 +40,7 @@ const EXPECTED: Record<ErrorCode, number | null> = {
   body_timeout: 14,
   body_too_large: 8,
   target_too_long: 8,
+  too_much_matching: 8,
   bad_expectation: 13,
   misdirected: null,
   head_too_large: 8,

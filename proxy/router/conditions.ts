@@ -6,7 +6,7 @@
  * keeps its requests, which else would fall to a broader route.
  */
 import type { RouteMatch } from "../../shared/snapshot/types.ts";
-import { type PatternCompiler } from "./patterns/pattern.ts";
+import type { Matches, PatternCompiler } from "./patterns/pattern.ts";
 import type { RequestView } from "./request_view.ts";
 
 type ValueMatch = NonNullable<RouteMatch["headers"]>[number];
@@ -16,7 +16,7 @@ interface Condition {
   /** What the value must be; null where a pattern says. */
   readonly exact: string | null;
   /** Null for an exact value, or one that does not compile. */
-  readonly matches: ((value: string) => boolean) | null;
+  readonly matches: Matches | null;
 }
 
 const NONE: readonly Condition[] = [];
@@ -32,13 +32,14 @@ export class Conditions {
     this.#parameters = query?.map((one) => condition(one, compile)) ?? NONE;
   }
 
+  /** False where the work of the request is exceeded, too. */
   hold(request: RequestView): boolean {
     if (this.#method !== null && request.method !== this.#method) return false;
     for (const one of this.#headers) {
-      if (!holds(one, request.header(one.name))) return false;
+      if (!holds(one, request.header(one.name), request)) return false;
     }
     for (const one of this.#parameters) {
-      if (!holds(one, request.parameter(one.name))) return false;
+      if (!holds(one, request.parameter(one.name), request)) return false;
     }
     return true;
   }
@@ -66,8 +67,12 @@ function condition({ name, type, value }: ValueMatch, compile: PatternCompiler):
   return { name, exact: null, matches: compiled.ok ? compiled.matches : null };
 }
 
-function holds({ exact, matches }: Condition, value: string | null): boolean {
+function holds(
+  { exact, matches }: Condition,
+  value: string | null,
+  { work }: RequestView,
+): boolean {
   if (value === null) return false;
   if (exact !== null) return value === exact;
-  return matches === null || matches(value);
+  return matches === null || matches(value, work);
 }

@@ -26,9 +26,13 @@ import {
 } from "./losers.ts";
 import { httpsLocation, type HttpsUrlStyle, isAcmeChallenge } from "../http/https_location.ts";
 import { compilePattern } from "./patterns/pattern.ts";
-import { BAD_PATH, compileTable } from "./table.ts";
+import { BAD_PATH, compileTable, TOO_MUCH_WORK } from "./table.ts";
 
 /** See `PATH_MATCH`. */
+const TOO_LONG =
+  "the regular expressions of the host would take too long to compare with it (414, " +
+  "too_much_matching): shorten it, or write fewer or simpler ones";
+
 const UNDECIDED =
   "a route of the host is protected, or compared with the decoded path, which leads above the " +
   "root or to another route than the path as it is";
@@ -143,9 +147,11 @@ export function explain(
     ? table.target(place)
     : place === BAD_PATH
     ? { kind: "refused", reason: UNDECIDED }
+    : place === TOO_MUCH_WORK
+    ? { kind: "refused", reason: TOO_LONG }
     : { kind: "none" };
   const winner = outcome.kind === "route" ? outcome.route : null;
-  const considered = losers(snapshot, asked, winner);
+  const considered = place === TOO_MUCH_WORK ? [] : losers(snapshot, asked, winner);
   const redirect = chooseRedirect(snapshot, asked, winner, certificate);
   const decoded = winner === null || redirect.redirects
     ? null

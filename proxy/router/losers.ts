@@ -13,6 +13,7 @@ import type { HostSettings, Route, RouteMatch, Snapshot } from "../../shared/sna
 import { Conditions, isUnconditional } from "./conditions.ts";
 import { hostPatternTakes, patternsOf } from "./host.ts";
 import { compilePattern } from "./patterns/pattern.ts";
+import { PatternWork } from "./patterns/work.ts";
 import { type MatchedRequest, RequestView } from "./request_view.ts";
 
 /** What a client sends besides host and path. */
@@ -149,6 +150,11 @@ class Reasons {
     this.#winner = winner;
   }
 
+  /** Each reason is told by itself, whatever work the others were. */
+  #newView(): RequestView {
+    return new RequestView(matchedRequest(this.#request));
+  }
+
   /** Why it does not take the request; null where it would. */
   mismatch(route: Route): string | null {
     const { listener } = this.#request;
@@ -179,7 +185,9 @@ class Reasons {
           : `StringPrefix ${value} does not match the start of the path`;
       case "Regex": {
         const compiled = compilePattern(value);
-        const takes = compiled.ok ? compiled.matches(path) : path.startsWith(literalStart(value));
+        const takes = compiled.ok
+          ? compiled.matches(path, new PatternWork())
+          : path.startsWith(literalStart(value));
         if (takes) return null;
         return written === undefined
           ? `the regular expression ${value} does not match the whole path`
@@ -193,11 +201,11 @@ class Reasons {
       return `its method is ${method}, and the request's is ${this.#request.method}`;
     }
     for (const one of headers) {
-      if (new Conditions({ path, headers: [one] }, compilePattern).hold(this.#view)) continue;
+      if (new Conditions({ path, headers: [one] }, compilePattern).hold(this.#newView())) continue;
       return `the header ${one.name} ${whyNot(one, this.#view.header(one.name))}`;
     }
     for (const one of query) {
-      if (new Conditions({ path, query: [one] }, compilePattern).hold(this.#view)) continue;
+      if (new Conditions({ path, query: [one] }, compilePattern).hold(this.#newView())) continue;
       return `the query parameter ${one.name} ${whyNot(one, this.#view.parameter(one.name))}`;
     }
     return null;

@@ -21,7 +21,7 @@ import type { PathMatch, RouteMatch } from "../../shared/snapshot/types.ts";
 import { Candidates, NONE } from "./candidates.ts";
 import { Conditions, isUnconditional } from "./conditions.ts";
 import { Interned } from "./interned.ts";
-import { compilePattern, type PatternCompiler } from "./patterns/pattern.ts";
+import { compilePattern, type Matches, type PatternCompiler } from "./patterns/pattern.ts";
 import { type MatchedRequest, RequestView } from "./request_view.ts";
 import { Segments } from "./segments.ts";
 
@@ -41,12 +41,15 @@ interface Node {
 /** A route whose path is compared by itself. */
 interface Compared {
   readonly number: number;
-  readonly takes: (path: string) => boolean;
+  readonly takes: Matches;
   readonly conditions: Conditions | null;
 }
 
 /** The path of the request leads nowhere: nginx refuses it, or its two forms have different routes. */
 export const REFUSED = -2;
+
+/** The patterns that the request would have to be compared with are more work than a request may be. */
+export const EXCEEDED = -3;
 
 /** Higher than all numbers. */
 const NO_LIMIT = 0x7fffffff;
@@ -98,27 +101,41 @@ export class PathTree {
     this.#settle();
   }
 
-  /** The number of the match that wins for a canonical path, or `NONE`, or `REFUSED`. */
-  find(path: string, request: MatchedRequest): number {
-    const place = this.#place(path);
-    return place >= NONE && this.#compared === null ? place : this.#decide(place, path, request);
+  /** Whether paths alone decide, without a view of the request. */
+  get isPlain(): boolean {
+    return this.#compared === null && this.#candidates === null;
   }
 
-  #decide(place: number, path: string, request: MatchedRequest): number {
-    if (this.#decoded === null) return this.#compare(place, path, request);
+  /**
+   * The number of the match that wins for a canonical path, or `NONE`, `REFUSED` or `EXCEEDED`.
+   *
+   * @param view Of the request, where other trees have been asked for it; null for none.
+   */
+  find(path: string, request: MatchedRequest, view: RequestView | null = null): number {
+    const place = this.#place(path);
+    if (place >= NONE && this.#compared === null) return place;
+    return this.#decide(place, path, request, view ?? new RequestView(request));
+  }
+
+  #decide(place: number, path: string, request: MatchedRequest, view: RequestView): number {
+    const number = this.#winner(place, path, request, view);
+    return view.work.isExceeded ? EXCEEDED : number;
+  }
+
+  #winner(place: number, path: string, request: MatchedRequest, view: RequestView): number {
+    if (this.#decoded === null) return this.#compare(place, path, view);
     const decoded = decodedPath(request.received || path);
     if (decoded === null) return REFUSED;
-    const found = this.#decoded.find(decoded, request);
-    return !this.#isMixed || found === this.#compare(place, path, request) ? found : REFUSED;
+    const found = this.#decoded.find(decoded, request, view);
+    return !this.#isMixed || found === this.#compare(place, path, view) ? found : REFUSED;
   }
 
-  #compare(place: number, path: string, request: MatchedRequest): number {
-    const view = new RequestView(request);
+  #compare(place: number, path: string, view: RequestView): number {
     let best = place >= 0 ? place : NO_LIMIT;
     if (this.#candidates !== null) best = this.#candidates.find(place, view, best);
     for (const { number, takes, conditions } of this.#compared ?? []) {
-      if (number >= best) break;
-      if (takes(path) && (conditions === null || conditions.hold(view))) best = number;
+      if (number >= best || view.work.isExceeded) break;
+      if (takes(path, view.work) && (conditions === null || conditions.hold(view))) best = number;
     }
     return best === NO_LIMIT ? NONE : best;
   }
@@ -242,7 +259,7 @@ function keyOf(matches: readonly TreeMatch[]): string {
 }
 
 /** Whether a path is one of those that a StringPrefix or a Regex takes. */
-function comparison({ type, value }: PathMatch, compile: PatternCompiler) {
+function comparison({ type, value }: PathMatch, compile: PatternCompiler): Matches {
   if (type !== "Regex") return (path: string) => path.startsWith(value);
   const compiled = compile(value);
   if (compiled.ok) return compiled.matches;

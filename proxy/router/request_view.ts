@@ -1,7 +1,9 @@
 /**
  * A request as the conditions of routes look at it. In: its method, query and headers. Out: the value
- * of a header or of a parameter of the query, read once however many routes want to know it.
+ * of a header or of a parameter of the query, read once however many routes want to know it; and the
+ * work that all their patterns may be together.
  */
+import { PatternWork } from "./patterns/work.ts";
 
 /** What a codec has of a request. */
 export interface MatchedRequest {
@@ -22,6 +24,7 @@ export const PLAIN_REQUEST: MatchedRequest = { method: "GET", query: "", header:
 
 export class RequestView {
   readonly method: string;
+  readonly work = new PatternWork();
   readonly #request: MatchedRequest;
   /** Null until one is asked for: paths alone decide most requests. */
   #headers: Map<string, string | null> | null = null;

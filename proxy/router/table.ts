@@ -18,6 +18,7 @@ import type {
 import { Aliases } from "./aliases.ts";
 import { Bindings, type NumberedBinding } from "./bindings.ts";
 import { ANY, NO_HOST } from "./host.ts";
+import { NONE } from "./candidates.ts";
 import { isGuarded } from "./guarded_route.ts";
 import { HttpsRedirects } from "./https_redirects.ts";
 import { Interned } from "./interned.ts";
@@ -31,13 +32,16 @@ import {
 } from "./listener_hosts.ts";
 import { PathTrees, REFUSED, type TreeMatch } from "./path.ts";
 import { compilePattern, type PatternCompiler } from "./patterns/pattern.ts";
-import { type MatchedRequest, PLAIN_REQUEST } from "./request_view.ts";
+import { type MatchedRequest, PLAIN_REQUEST, RequestView } from "./request_view.ts";
 
 /** No route takes the request, and there is no default action. */
 export const NO_ROUTE = -1;
 
 /** The request gets 400: which of the host's routes its path is meant for cannot be told. */
 export const BAD_PATH = -2;
+
+/** The request gets 414: it is too long for the regular expressions of its host. */
+export const TOO_MUCH_WORK = -3;
 
 /** What a route is bound to. */
 export interface Binding<T> {
@@ -167,8 +171,8 @@ export class RouteTable<T> {
   }
 
   /**
-   * The place of what the request is bound to, until the table's next change; below 0 it is `NO_ROUTE` or
-   * `BAD_PATH`.
+   * The place of what the request is bound to, until the table's next change; below 0 it is `NO_ROUTE`,
+   * `BAD_PATH` or `TOO_MUCH_WORK`.
    * `host` is in lower case without port and last dot ("" for none), `path` canonical.
    */
   find(
@@ -186,7 +190,7 @@ export class RouteTable<T> {
       if (start !== NO_HOST) {
         const number = this.#trees.tree(common.beside).find(path, request);
         if (number >= 0) return this.#bindings.place(start, number);
-        if (number === REFUSED) return BAD_PATH;
+        if (number < NONE) return refusal(number);
       }
     } else {
       const hosts = this.#hosts.deciding(listener, host);
@@ -206,13 +210,17 @@ export class RouteTable<T> {
   ): number {
     let from = hosts?.first(host) ?? null;
     if (hosts === null || from === null) return NO_ROUTE;
+    let view: RequestView | null = null;
     // Lists are looked for one by one: mostly the first has a route.
     for (;;) {
       const start = hosts.listAt(host, from);
       if (start !== NO_HOST) {
-        const number = this.#trees.tree(this.#bindings.tree(start)).find(path, request);
+        const tree = this.#trees.tree(this.#bindings.tree(start));
+        // The patterns of all lists together are the work of the request.
+        if (!tree.isPlain) view ??= new RequestView(request);
+        const number = tree.find(path, request, view);
         if (number >= 0) return this.#bindings.place(start, number);
-        if (number === REFUSED) return BAD_PATH;
+        if (number < NONE) return refusal(number);
         if (!hosts.fallsThrough) return NO_ROUTE;
       }
       if (from === ANY) return NO_ROUTE;
@@ -256,6 +264,11 @@ export class RouteTable<T> {
     this.#trees.release(bindings.tree(start));
     bindings.remove(start);
   }
+}
+
+/** Why there is no route: a number that a tree has found below `NONE`. */
+function refusal(number: number): number {
+  return number === REFUSED ? BAD_PATH : TOO_MUCH_WORK;
 }
 
 /** On listeners of Ingresses. */

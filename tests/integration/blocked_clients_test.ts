@@ -79,6 +79,12 @@ const CASES: readonly (readonly [
     [[AGENT, "Spider 1"]],
     [[AGENT, "x".repeat(9000)]],
   ], [[[AGENT, "bots"]], [[AGENT, "a spider"]], [[AGENT, "a"]], [[AGENT, "x".repeat(8000)]]]],
+  ["headers that are too long for the expressions", {
+    "block-user-agents": `~^${"[ab]*".repeat(60)}z`,
+  }, [
+    [[AGENT, "ab".repeat(4000)]],
+    [[AGENT, "ab".repeat(1500)], [AGENT, "ba".repeat(1500)]],
+  ], [[[AGENT, "ab".repeat(250)]]]],
   ["requests without User-Agent", { "block-user-agents": '""' }, [[], [[AGENT, ""]]], [
     [[AGENT, "a"]],
   ]],

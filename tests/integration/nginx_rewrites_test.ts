@@ -100,6 +100,13 @@ const CASES: readonly (readonly [
       "/admitted/(.*)",
     ),
   }, { "/denied/a": 403, "/Denied/a": 403, "/admitted/a": "/a" }],
+  ["a path that is long, and one that is too long for its expression", {
+    web: specific({ "rewrite-target": "/$1" }, "/long/(.*)"),
+    open: OPEN,
+  }, {
+    [`/long/${"a".repeat(8000)}`]: `/${"a".repeat(8000)}`,
+    [`/long/${"a".repeat(14_000)}`]: 414,
+  }],
   ["an expression that backtracks without end elsewhere", {
     web: specific({ "rewrite-target": "/$1" }, "/((?:a+)+)b$"),
   }, { [`/${"a".repeat(200)}`]: 404, "/aab": "/aa" }],

@@ -145,6 +145,23 @@ Deno.test("regular expressions match whole paths and values, in linear time for 
   assert.equal(await scene.http1(`GET /?tag=${"a".repeat(5000)}!`), "rest");
 });
 
+Deno.test("a request that is too long for the regular expressions of its host gets 414, and no other route", async () => {
+  await using scene = await Scene.start({
+    dear: { match: { path: { type: "Regex", value: `/${"[ab]*".repeat(120)}a[ab]{16}z` } } },
+    rest: {},
+  });
+  const path = `/${"ab".repeat(4000)}`;
+  assert.equal(await scene.http1("GET /abz"), "rest");
+  assert.equal(await scene.http1(`GET ${path}`), "414");
+  assert.equal(await scene.http2(`GET ${path}`), "414");
+  const { text } = await scene.proxy.admin("/metrics");
+  assert.match(text, /too_much_matching/);
+  const explained = await scene.proxy.admin(
+    `/explain?url=${encodeURIComponent(`http://a.test${path}`)}`,
+  );
+  assert.match(explained.text, /too_much_matching/);
+});
+
 Deno.test("a route whose pattern does not compile responds with 500, and no other route does", async () => {
   await using scene = await Scene.start({
     lookahead: { match: { path: { type: "Regex", value: "/admin/(?=x).*" } } },

@@ -5,7 +5,8 @@
 import { asciiBytes, Fields } from "../../proxy/http/fields.ts";
 import { DEFAULT_LIMITS } from "../../proxy/http/limits.ts";
 import { RequestHead } from "../../proxy/http/message.ts";
-import { Automata } from "../../proxy/router/patterns/automaton.ts";
+import { matcherOf } from "../../proxy/router/patterns/pattern.ts";
+import { PatternWork } from "../../proxy/router/patterns/work.ts";
 import { compileTable } from "../../proxy/router/table.ts";
 import type { PathMatch, Route, RouteMatch, Snapshot } from "../../shared/snapshot/types.ts";
 import { listParser, type Parser, textParser } from "./parser.ts";
@@ -66,17 +67,16 @@ function lost(match: (number: number) => RouteMatch) {
 /** What V8 would follow many ways through, and a pattern with more states than an automaton may have. */
 const LONG_TEXTS = ["(?:a+)+$", "(?:.*)(?:.*)(?:.*)(?:.*)c", `(?:a|/)*a${"[a/]".repeat(16)}`];
 
-const AUTOMATA = new Automata();
+const MATCHERS = LONG_TEXTS.map(matcherOf);
 
 export const ROUTER_PARSERS: readonly Parser[] = [
   textParser({
     name: "a path that is compared with regular expressions",
     functions: [
-      "proxy/router/patterns/automaton.ts Automata.matches",
       "proxy/router/patterns/automaton.ts Automaton.matches",
     ],
     bytes: HEAD_BYTES,
-    read: (text) => () => LONG_TEXTS.forEach((pattern) => AUTOMATA.matches(pattern, text)),
+    read: (text) => () => MATCHERS.forEach((matches) => matches(text, new PatternWork())),
   }),
   textParser({
     name: "a header that routes have conditions on",

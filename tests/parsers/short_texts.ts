@@ -29,7 +29,12 @@ export const SHORT_TEXTS: readonly Exceptions[] = [
       ],
       "proxy/router/patterns/automaton.ts": ["Automaton.of"],
       "proxy/router/patterns/pattern_tree.ts": ["readPattern"],
-      "proxy/router/patterns/pattern.ts": ["compilePattern", "compileSearch", "wholeText"],
+      "proxy/router/patterns/pattern.ts": [
+        "compilePattern",
+        "compileSearch",
+        "matcherOf",
+        "wholeText",
+      ],
       "proxy/router/table.ts": ["RouteTable.namesHost", "RouteTable.redirectsToHttps"],
       "shared/path/literal_start.ts": ["literalStart"],
       "shared/path/proxy_headers.ts": ["isForwardedHeader", "isProxyHeader"],

@@ -1,295 +1,226 @@
 /**
- * A deterministic automaton of a regular expression, for long texts. In: a pattern, then texts. Out: whether
- * it matches a whole text, in a step for each character, or null where there would be too many states.
+ * A deterministic automaton of a regular expression. In: a pattern, then texts, each with the work that there may
+ * be. Out: whether the pattern matches a whole text.
  *
- * V8's linear engine follows all ways through a pattern at once, and takes 30 to 70 ns for each of them and each
- * character: a path of 4,000 characters took the event loop 0.4 to 1.2 ms for patterns as `(a+)+$`. States are made
- * when a text first leads there, as in RE2.
+ * No way through a pattern is followed twice for a character: all ways are followed at once, as in V8's linear
+ * engine, but in a tenth of its time. The steps that are reached are a state; states are kept, as in RE2, and a
+ * character then costs 3 ns. Where there is no room for a further state, the rest of the text is followed step by step.
+ *
+ * What a character is charged are the steps that it leads to, be its state kept or not: which texts are matched
+ * must not depend on those before, or on the patterns of others who share the room.
  */
-import { type CharacterSet, type PatternTree, readPattern } from "./pattern_tree.ts";
+import { readPattern, symbolBeyond } from "./pattern_tree.ts";
+import { type Program, programOf } from "./program.ts";
+import { Reach } from "./reach.ts";
+import type { PatternWork } from "./work.ts";
 
-/** Of an automaton; texts that lead to further ones are left to V8. */
+/** Of an automaton. */
 const MAX_STATES = 256;
 
-/** States times classes of characters: 32 KiB. */
-const MAX_TRANSITIONS = 16_384;
-
-/** Steps that are followed to find states: some 30 ms of CPU, once for a pattern. */
-const MAX_WORK = 1 << 18;
-
-/** Steps of a pattern with its repetitions written out. */
-const MAX_STEPS = 4096;
-
-/** Of all automata of an event loop, in bytes as they are estimated below: about 200 to 2,000 patterns. */
+/** Of all automata of an event loop, in bytes as they are estimated below: some 1,000 to 10,000 patterns. */
 const MAX_ROOM = 16 * 1024 * 1024;
 
-const PATTERN_BYTES = 200;
-const STEP_BYTES = 100;
-/** Of a set of characters, which equal steps share only where it is one character. */
-const SET_BYTES = 400;
-const STATE_BYTES = 200;
-/** Of a step in a state: a number, and its digits in the key. */
+/** Of an automaton without states. */
+const AUTOMATON_BYTES = 500;
+/** A state, and its transition for a class. */
+const STATE_BYTES = 250;
+const TRANSITION_BYTES = 4;
+/** A step in a state: a number, and its digits in the key. */
 const STATE_STEP_BYTES = 16;
 
-/** In bytes. */
-class Room {
-  #left = MAX_ROOM;
-  /** Something has found no room. */
-  isFull = false;
+/** What a state costs to make besides its steps, in steps. */
+const STATE_WORK = 8;
 
-  take(bytes: number): boolean {
+/** The room of the automata whose states it counts. None is evicted while requests are compared. */
+export class Room {
+  #left: number;
+  readonly #holders = new Set<Automaton>();
+  #isFull = false;
+
+  constructor(bytes = MAX_ROOM) {
+    this.#left = bytes;
+  }
+
+  take(bytes: number, holder: Automaton): boolean {
     if (bytes > this.#left) {
-      this.isFull = true;
+      this.#isFull = true;
       return false;
     }
     this.#left -= bytes;
+    this.#holders.add(holder);
     return true;
-  }
-}
-
-/** A step of the pattern; `next` and `other` are indexes of steps. */
-type Step =
-  | { readonly kind: "set"; readonly set: CharacterSet; readonly next: number }
-  | { readonly kind: "split"; readonly next: number; readonly other: number }
-  | { readonly kind: "start" | "end"; readonly next: number }
-  | { readonly kind: "match" };
-
-/** Nothing matches from here. */
-const DEAD = 0;
-const UNKNOWN = -1;
-
-/**
- * Of the patterns that have had long texts. None is evicted while requests are compared: with more patterns
- * than fit, each request would build them all anew. V8 matches those that do not fit.
- */
-export class Automata {
-  /** By pattern; null where there can be none. */
-  readonly #all = new Map<string, Automaton | null>();
-  #room = new Room();
-
-  /** Whether the pattern matches the whole text; null where only V8 can tell. */
-  matches(pattern: string, text: string): boolean | null {
-    let automaton = this.#all.get(pattern);
-    if (automaton === undefined) {
-      if (!this.#room.take(PATTERN_BYTES + 2 * pattern.length)) return null;
-      automaton = Automaton.of(pattern, this.#room);
-      this.#all.set(pattern, automaton);
-    }
-    return automaton === null ? null : automaton.matches(text);
   }
 
   /** The configuration has changed: patterns may have gone, whose room others may have. */
-  makeRoom(): void {
-    if (!this.#room.isFull) return;
-    this.#all.clear();
-    this.#room = new Room();
+  renew(bytes = MAX_ROOM): void {
+    if (!this.#isFull) return;
+    for (const holder of this.#holders) holder.forget();
+    this.#holders.clear();
+    this.#left = bytes;
+    this.#isFull = false;
   }
 }
+
+/** Nothing matches from here. */
+const DEAD = 0;
+/** Where a text begins. One that has begun never comes back to it: no key leads there. */
+const FIRST = 1;
+const UNKNOWN = -1;
+
+/** How many states there is room for at first; each time it is full it is doubled. */
+const FIRST_STATES = 8;
+
+/** Bits of a transition for the state that it leads to; those above are what it is charged. */
+const STATE_BITS = 9;
+const STATE_MASK = (1 << STATE_BITS) - 1;
+
+interface States {
+  /** The steps of each that wait for a character, for a boundary of a word, or for the end. */
+  readonly steps: Uint16Array[];
+  /** Of each, whether it follows a character of a word; false where no step asks for it. */
+  readonly isAfterWord: boolean[];
+  readonly numbers: Map<string, number>;
+  /** By state and class. */
+  transitions: Int32Array;
+  /** Of each, twice what the end of the text is charged there, and 1 more where the pattern matches. */
+  readonly ends: number[];
+}
+
+const REACH = new Reach();
 
 export class Automaton {
-  readonly #steps: readonly Step[];
-  readonly #classes: CharacterClasses;
+  readonly #program: Program;
   readonly #room: Room;
-  readonly #transitions: Int16Array;
-  /** The steps of each state, which wait for a character or the end. */
-  readonly #states: number[][] = [];
-  readonly #numbers = new Map<string, number>();
-  /** By state, whether the pattern matches where the text ends: 1, 0, or `UNKNOWN`. */
-  readonly #isMatch: Int8Array;
-  readonly #first: number;
-  /** Steps that were followed. */
-  #work = 0;
+  /** The steps that wait where a text begins. */
+  readonly #first: Uint16Array;
+  /** Null until the first text, and where there is no room for them. */
+  #states: States | null = null;
 
-  /** Null for a pattern that `readPattern` or the bound of steps refuses, or for which there is no room. */
-  static of(pattern: string, room = new Room()): Automaton | null {
+  /** Null for a pattern that `readPattern` or a bound of `programOf` refuses. */
+  static of(pattern: string, room: Room): Automaton | null {
     const tree = readPattern(pattern);
     const program = tree === null ? null : programOf(tree);
-    if (program === null) return null;
-    const { steps } = program;
-    const classes = new CharacterClasses(steps);
-    // Nearly all patterns have fewer states than steps.
-    const states = Math.min(
-      MAX_STATES,
-      2 * steps.length + 16,
-      Math.floor(MAX_TRANSITIONS / classes.count),
-    );
-    const bytes = STEP_BYTES * steps.length + SET_BYTES * classes.sets +
-      2 * states * classes.count;
-    return room.take(bytes) ? new Automaton(program, classes, states, room) : null;
+    return program === null ? null : new Automaton(program, room);
   }
 
-  private constructor(
-    { steps, first }: Program,
-    classes: CharacterClasses,
-    states: number,
-    room: Room,
-  ) {
-    this.#steps = steps;
-    this.#classes = classes;
+  private constructor(program: Program, room: Room) {
+    this.#program = program;
     this.#room = room;
-    this.#transitions = new Int16Array(states * classes.count).fill(UNKNOWN);
-    this.#isMatch = new Int8Array(states).fill(UNKNOWN);
-    this.#state([]);
-    // Where it is reached again, the text no longer starts there: a state of its own.
-    this.#first = this.#state(this.#reached([first], true, false), "start");
+    REACH.start(program);
+    this.#first = REACH.copy();
   }
 
-  /** Null for a text with characters beyond Latin-1, or that leads to too many states. */
-  matches(text: string): boolean | null {
-    const { of: classOf, count } = this.#classes;
-    const transitions = this.#transitions;
-    let state = this.#first;
-    if (state === UNKNOWN) return null;
+  /** Gives up the states, whose room others may have. */
+  forget(): void {
+    this.#states = null;
+  }
+
+  /** Whether the pattern matches the whole text; false where the work is exceeded, too. */
+  matches(text: string, work: PatternWork): boolean {
+    if (!work.spend(this.#first.length + 1)) return false;
+    const states = this.#states ??= this.#newStates();
+    if (states === null) return this.#follow(text, 0, this.#first, false, work);
+    const { classOf, classes } = this.#program;
+    const { left } = work;
+    let { transitions } = states;
+    let spent = 0;
+    let state = FIRST;
     for (let i = 0; i < text.length; i++) {
       const code = text.charCodeAt(i);
-      if (code > 0xff) return null;
-      const at = state * count + classOf[code];
-      let next = transitions[at];
+      const symbol = classOf[code < 256 ? code : symbolBeyond(code)];
+      let next = transitions[state * classes + symbol];
       if (next === UNKNOWN) {
-        next = this.#follow(state, code);
-        if (next === UNKNOWN) return null;
-        transitions[at] = next;
+        next = this.#transition(states, state, symbol, work);
+        if (next === UNKNOWN) {
+          const { [state]: steps } = states.steps;
+          return work.spend(spent) &&
+            this.#follow(text, i, steps, states.isAfterWord[state], work);
+        }
+        transitions = states.transitions;
       }
-      if (next === DEAD) return false;
-      state = next;
+      spent += next >>> STATE_BITS;
+      state = next & STATE_MASK;
+      if (state === DEAD || spent > left) break;
     }
-    return this.#matchesAtEnd(state);
+    if (!work.spend(spent) || state === DEAD) return false;
+    const end = states.ends[state] ??= this.#end(states, state);
+    return work.spend(end >>> 1) && (end & 1) === 1;
   }
 
-  /** The state that a character leads to, or `UNKNOWN` where there is no room for it. */
-  #follow(state: number, code: number): number {
-    if (this.#work > MAX_WORK) return UNKNOWN;
-    const targets: number[] = [];
-    for (const index of this.#states[state]) {
-      const step = this.#steps[index];
-      if (step.kind === "set" && step.set[code] === 1) targets.push(step.next);
-    }
-    return this.#state(this.#reached(targets, false, false));
+  /** Null where there is no room. */
+  #newStates(): States | null {
+    const { classes } = this.#program;
+    const bytes = AUTOMATON_BYTES + FIRST_STATES * classes * TRANSITION_BYTES;
+    if (!this.#room.take(bytes, this)) return null;
+    return {
+      steps: [new Uint16Array(0), this.#first],
+      isAfterWord: [false, false],
+      numbers: new Map([["", DEAD]]),
+      transitions: new Int32Array(FIRST_STATES * classes).fill(UNKNOWN),
+      ends: [],
+    };
   }
 
-  #matchesAtEnd(state: number): boolean {
-    if (this.#isMatch[state] === UNKNOWN) {
-      // The empty text starts and ends at once.
-      const reached = this.#reached(this.#states[state], state === this.#first, true);
-      const isMatch = reached.some((index) => this.#steps[index].kind === "match");
-      this.#isMatch[state] = isMatch ? 1 : 0;
+  /** Where a class of characters leads to, and what that is charged; `UNKNOWN` where it cannot be kept. */
+  #transition(states: States, from: number, symbol: number, work: PatternWork): number {
+    if (work.building <= 0) return UNKNOWN;
+    const { isWord, classes } = this.#program;
+    REACH.from(states.steps[from], states.steps[from].length);
+    const charge = REACH.advance(this.#program, symbol, from === FIRST, states.isAfterWord[from]);
+    work.building -= REACH.count + STATE_WORK;
+    const steps = REACH.copy();
+    const isAfterWord = steps.length > 0 && isWord?.[symbol] === 1;
+    const key = steps.join(" ") + (isAfterWord ? "w" : "");
+    let state = states.numbers.get(key);
+    if (state === undefined) {
+      state = states.steps.length;
+      if (state === MAX_STATES || !this.#hasRoomFor(states, steps.length)) return UNKNOWN;
+      states.steps.push(steps);
+      states.isAfterWord.push(isAfterWord);
+      states.numbers.set(key, state);
     }
-    return this.#isMatch[state] === 1;
+    return states.transitions[from * classes + symbol] = charge << STATE_BITS | state;
   }
 
-  /** The steps that are reached without a character, in order. */
-  #reached(from: readonly number[], isAtStart: boolean, isAtEnd: boolean): number[] {
-    const seen = new Set<number>();
-    const open = [...from];
-    const waiting: number[] = [];
-    for (let index = open.pop(); index !== undefined; index = open.pop()) {
-      if (seen.has(index)) continue;
-      seen.add(index);
-      const step = this.#steps[index];
-      if (step.kind === "split") open.push(step.next, step.other);
-      else if (step.kind === "start") {
-        if (isAtStart) open.push(step.next);
-      } else if (step.kind === "end" && isAtEnd) open.push(step.next);
-      else waiting.push(index);
+  /** Makes it, for one more state. */
+  #hasRoomFor(states: States, steps: number): boolean {
+    const { length } = states.transitions;
+    const isFull = states.steps.length * this.#program.classes === length;
+    const bytes = STATE_BYTES + STATE_STEP_BYTES * steps + (isFull ? length * TRANSITION_BYTES : 0);
+    if (!this.#room.take(bytes, this)) return false;
+    if (isFull) {
+      const transitions = new Int32Array(2 * length).fill(UNKNOWN, length);
+      transitions.set(states.transitions);
+      states.transitions = transitions;
     }
-    this.#work += seen.size;
-    return waiting.sort((a, b) => a - b);
+    return true;
   }
 
-  #state(steps: number[], place = ""): number {
-    const key = place + steps.join(" ");
-    const known = this.#numbers.get(key);
-    if (known !== undefined) return known;
-    if (this.#states.length >= this.#isMatch.length) return UNKNOWN;
-    if (!this.#room.take(STATE_BYTES + STATE_STEP_BYTES * steps.length)) return UNKNOWN;
-    const number = this.#states.push(steps) - 1;
-    this.#numbers.set(key, number);
-    return number;
+  #end(states: States, state: number): number {
+    const steps = states.steps[state];
+    REACH.from(steps, steps.length);
+    return REACH.end(this.#program, state === FIRST, states.isAfterWord[state]);
   }
-}
 
-interface Program {
-  readonly steps: readonly Step[];
-  /** Index of the step that a text begins with. */
-  readonly first: number;
-}
-
-/** The steps of a tree; null where there would be too many. */
-function programOf(tree: PatternTree): Program | null {
-  const steps: Step[] = [{ kind: "match" }];
-  const add = (step: Step): number => {
-    if (steps.length >= MAX_STEPS) throw new TooMany();
-    return steps.push(step) - 1;
-  };
-  /** The step that a tree begins with, where `next` follows it. */
-  const before = (tree: PatternTree, next: number): number => {
-    switch (tree.kind) {
-      case "set":
-        return add({ kind: "set", set: tree.set, next });
-      case "start":
-      case "end":
-        return add({ kind: tree.kind, next });
-      case "sequence":
-        return tree.items.reduceRight((after, item) => before(item, after), next);
-      case "choice":
-        return tree.items.map((item) => before(item, next))
-          .reduceRight((other, first) => add({ kind: "split", next: first, other }));
-      case "repetition":
-        return repeated(tree, next);
+  /** As `matches`, from a character on without states; the steps are of a state. */
+  #follow(
+    text: string,
+    start: number,
+    steps: Uint16Array,
+    isAfterWord: boolean,
+    work: PatternWork,
+  ): boolean {
+    const program = this.#program;
+    const { classOf, isWord } = program;
+    REACH.from(steps, steps.length);
+    for (let i = start; i < text.length; i++) {
+      const code = text.charCodeAt(i);
+      const symbol = classOf[code < 256 ? code : symbolBeyond(code)];
+      const charge = REACH.advance(program, symbol, i === 0, isAfterWord);
+      if (!work.spend(charge) || REACH.count === 0) return false;
+      isAfterWord = isWord?.[symbol] === 1;
     }
-  };
-  const repeated = (
-    { item, least, most }: PatternTree & { kind: "repetition" },
-    next: number,
-  ): number => {
-    let first = next;
-    if (most === Infinity) {
-      const split = { kind: "split" as const, next, other: next };
-      first = add(split);
-      split.other = before(item, first);
-    }
-    // Those beyond the least may each be the last one.
-    for (let i = most === Infinity ? least : most; i > 0; i--) {
-      const inner = before(item, first);
-      // It is empty, and so is each repetition.
-      if (inner === first) break;
-      first = i > least ? add({ kind: "split", next: inner, other: next }) : inner;
-    }
-    return first;
-  };
-  try {
-    return { first: before(tree, 0), steps };
-  } catch (error) {
-    if (error instanceof TooMany) return null;
-    throw error;
-  }
-}
-
-class TooMany extends Error {}
-
-/** Characters that all steps treat alike are one class. */
-class CharacterClasses {
-  readonly of = new Uint8Array(256);
-  readonly count: number = 1;
-  /** How many sets the steps have. */
-  readonly sets: number;
-
-  constructor(steps: readonly Step[]) {
-    const { of } = this;
-    const known = new Set<CharacterSet>();
-    const numbers = new Int16Array(2 * of.length);
-    for (const step of steps) {
-      if (step.kind !== "set" || known.has(step.set)) continue;
-      known.add(step.set);
-      numbers.fill(UNKNOWN);
-      let count = 0;
-      for (let code = 0; code < of.length; code++) {
-        const pair = of[code] * 2 + step.set[code];
-        if (numbers[pair] === UNKNOWN) numbers[pair] = count++;
-        of[code] = numbers[pair];
-      }
-      this.count = count;
-    }
-    this.sets = known.size;
+    const end = REACH.end(program, text === "", isAfterWord);
+    return work.spend(end >>> 1) && (end & 1) === 1;
   }
 }

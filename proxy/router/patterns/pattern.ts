@@ -2,21 +2,39 @@
  * Regular expressions of a snapshot. In: a pattern. Out: whether it matches a whole text, or an expression
  * to be searched in one, or why there is none.
  *
- * Clients choose the texts, so no pattern may backtrack without end. V8 goes over to its linear
- * engine after 1,000 backtracks where the process has been started with
+ * Clients choose the texts, so no pattern may backtrack without end, and all patterns of a request together may
+ * take no more than its `PatternWork`. So automata match, which count their steps. V8 finds groups, and matches the
+ * few patterns that no automaton reads, where it is known before that it will be done in time.
+ *
+ * V8 goes over to its linear engine after 1,000 backtracks where the process has been started with
  * `--enable-experimental-regexp-engine-on-excessive-backtracks`, but only for patterns which that
  * engine knows; whether it does, the flag `l` says (`--enable-experimental-regexp-engine`). So a
- * pattern is refused in a process without these flags too. Long texts are matched by an automaton, as V8's
- * linear engine takes 0.1 µs and more for each of their characters.
+ * pattern is refused in a process without these flags too.
  */
+import { literalStart } from "../../../shared/path/literal_start.ts";
 import { MAX_PATTERN, writtenOut } from "../../../shared/path/pattern_size.ts";
-import { Automata } from "./automaton.ts";
+import { Automaton, Room } from "./automaton.ts";
+import type { PatternWork } from "./work.ts";
 
 export type CompiledPattern =
-  | { readonly ok: true; readonly matches: (text: string) => boolean }
+  | { readonly ok: true; readonly matches: Matches }
   | RefusedPattern;
 
-export type CompiledSearch = { readonly ok: true; readonly expression: RegExp } | RefusedPattern;
+/** False where the work is exceeded, too: whoever has given it looks at that in the end. */
+export type Matches = (text: string, work: PatternWork) => boolean;
+
+/** With the groups of a match; null where finding it would exceed the work, too: nothing is searched then. */
+export type PatternSearch = (text: string, work: PatternWork) => RegExpExecArray | null;
+
+export type CompiledSearch =
+  | {
+    readonly ok: true;
+    /** Whether some part of the text matches; as `Matches`. */
+    readonly isIn: Matches;
+    /** The first match. */
+    readonly exec: PatternSearch;
+  }
+  | RefusedPattern;
 
 /** The reason is a clause with a remedy. */
 interface RefusedPattern {
@@ -30,27 +48,66 @@ export type PatternCompiler = (pattern: string) => CompiledPattern;
 /** The flag of V8 by which only its linear engine is used; an error for what that cannot do. */
 const LINEAR = "l";
 
-/** Characters. Below it V8's own engine is faster where a pattern does not backtrack. */
-const LONG = 256;
-
-const automata = new Automata();
+/** Of the automata of this event loop. */
+const room = new Room();
 
 /** As V8 has been started with its flags. */
 export function compilePattern(pattern: string): CompiledPattern {
-  const refusal = faultOf(pattern);
-  if (refusal !== null) return refusal;
-  const matchesWhole = wholeText(pattern);
-  return {
-    ok: true,
-    matches: (text) =>
-      (text.length > LONG ? automata.matches(pattern, text) : null) ?? matchesWhole(text),
-  };
+  return faultOf(pattern) ?? { ok: true, matches: matcherOf(pattern) };
+}
+
+/** Matches whole texts by a pattern that is right. */
+export function matcherOf(pattern: string): Matches {
+  const automaton = Automaton.of(pattern, room);
+  if (automaton === null) return foreign(pattern);
+  return (text, work) => automaton.matches(text, work);
 }
 
 /** As `compilePattern`, but the pattern may match any part of a text; the first match counts. */
 export function compileSearch(pattern: string): CompiledSearch {
-  return faultOf(pattern) ?? { ok: true, expression: new RegExp(pattern) };
+  const refusal = faultOf(pattern);
+  if (refusal !== null) return refusal;
+  const expression = new RegExp(pattern);
+  const size = writtenOut(pattern);
+  // V8 copies the groups of each way through the pattern that it follows.
+  const price = 1 + (pattern.split("(").length - 1) / 32;
+  /** Undefined until it is needed. */
+  let before: Automaton | null | undefined;
+  let around: Automaton | null | undefined;
+  const isAffordable = (text: string, work: PatternWork) => {
+    const most = size * price * (text.length + 1);
+    if (most <= work.left) return work.spend(most);
+    // V8 follows the same steps as an automaton.
+    if (before === undefined) before = Automaton.of(`[^]*(?:${pattern})`, room);
+    if (before === null) return work.spend(most);
+    const { left } = work;
+    before.matches(text, work);
+    return !work.isExceeded && work.spend((left - work.left) * (price - 1));
+  };
+  return {
+    ok: true,
+    isIn: (text, work) => {
+      if (around === undefined) around = Automaton.of(`[^]*(?:${pattern})[^]*`, room);
+      if (around !== null) return around.matches(text, work);
+      return work.spend(V8_STEP * size * (text.length + 1)) && expression.test(text);
+    },
+    exec: (text, work) => isAffordable(text, work) ? expression.exec(text) : null,
+  };
 }
+
+/** A pattern that V8 has to match, and that is charged as if each of its characters matched each of the text. */
+function foreign(pattern: string): Matches {
+  const start = literalStart(pattern);
+  const charge = V8_STEP * writtenOut(pattern);
+  const matches = wholeText(pattern);
+  return (text, work) =>
+    text.startsWith(start)
+      ? work.spend(charge * (text.length + 1)) && matches(text)
+      : work.spend(start.length + 1) && false;
+}
+
+/** Of V8's linear engine, in those of an automaton. */
+const V8_STEP = 4;
 
 /** Null for a pattern that V8 matches in linear time. */
 function faultOf(pattern: string): RefusedPattern | null {
@@ -102,7 +159,7 @@ export class PatternCache {
   /** Once a change is complete. */
   clear(): void {
     this.#compiled.clear();
-    automata.makeRoom();
+    room.renew();
   }
 }
 

@@ -1,17 +1,35 @@
 /**
  * The structure of a regular expression, for `automaton.ts`. In: a pattern that V8 has compiled. Out: its
- * tree over the characters that a byte can be, or null for one that has more than the syntax of this tree.
+ * tree over symbols, or null for one that has more than the syntax of this tree.
  *
  * No library of the proxy reads patterns: the controller's parser (@eslint-community/regexpp) takes
  * 3.3 MiB of each worker.
  */
 
-/** The characters of Latin-1 that match: 1 for each of them. */
+/** The symbols that match: 1 for each of them. */
 export type CharacterSet = Uint8Array;
+
+/** Of Latin-1. Patterns with others are not read, so that those are alike but for what escapes tell apart. */
+const LATIN = 256;
+/** The symbol of other characters beyond Latin-1, each half of a surrogate pair by itself. */
+const OTHER = 256;
+const OTHER_BLANK = 257;
+const OTHER_LINE_END = 258;
+
+/** How many symbols there are. */
+export const CHARACTERS = 259;
+
+/** The symbol of the code of a character that is beyond Latin-1. */
+export function symbolBeyond(code: number): number {
+  if (code === 0x2028 || code === 0x2029) return OTHER_LINE_END;
+  return /\s/.test(String.fromCharCode(code)) ? OTHER_BLANK : OTHER;
+}
 
 export type PatternTree =
   | { readonly kind: "set"; readonly set: CharacterSet }
   | { readonly kind: "start" | "end" }
+  /** Whether a word begins or ends there, or none. */
+  | { readonly kind: "boundary"; readonly isOne: boolean }
   | { readonly kind: "sequence" | "choice"; readonly items: readonly PatternTree[] }
   /** `most` is Infinity where there is no bound. */
   | {
@@ -21,7 +39,7 @@ export type PatternTree =
     readonly most: number;
   };
 
-/** Null for look-around, word boundaries, back references, flags within, and escapes that are rare. */
+/** Null for look-around, back references, flags within, and escapes that are rare. */
 export function readPattern(pattern: string): PatternTree | null {
   try {
     return new PatternReader(pattern).whole();
@@ -32,8 +50,6 @@ export function readPattern(pattern: string): PatternTree | null {
 }
 
 class Unsupported extends Error {}
-
-const CHARACTERS = 256;
 
 /** Reads from the start to the end once; syntax errors are V8's to find. */
 class PatternReader {
@@ -72,12 +88,14 @@ class PatternReader {
       case "$":
         return { kind: "end" };
       case ".":
-        return { kind: "set", set: setWhere((code) => code !== 0x0a && code !== 0x0d) };
+        return { kind: "set", set: INLINE };
       case "(":
         return this.#group();
       case "[":
         return { kind: "set", set: this.#class() };
       case "\\":
+        if (this.#take("b")) return { kind: "boundary", isOne: true };
+        if (this.#take("B")) return { kind: "boundary", isOne: false };
         return { kind: "set", set: this.#escape() };
       case "*":
       case "+":
@@ -124,6 +142,20 @@ class PatternReader {
   }
 
   #class(): CharacterSet {
+    const end = classEnd(this.#text, this.#at);
+    const text = this.#text.slice(this.#at, end);
+    const known = CLASSES.get(text);
+    if (known !== undefined) {
+      this.#at = end;
+      return known;
+    }
+    const set = this.#members();
+    if (CLASSES.size === MAX_CLASSES) CLASSES.clear();
+    if (text.length <= MAX_CLASS_TEXT) CLASSES.set(text, set);
+    return set;
+  }
+
+  #members(): CharacterSet {
     const isNegated = this.#take("^");
     const set = new Uint8Array(CHARACTERS);
     while (!this.#take("]")) {
@@ -132,19 +164,25 @@ class PatternReader {
       if (this.#text[this.#at] === "-" && this.#text[this.#at + 1] !== "]") {
         this.#at++;
         const to = this.#member();
-        if (from.code === null || to.code === null) throw new Unsupported();
-        set.fill(1, from.code, to.code + 1);
-      } else from.set.forEach((is, code) => set[code] |= is);
+        if (typeof from !== "number" || typeof to !== "number") throw new Unsupported();
+        set.fill(1, from, to + 1);
+      } else if (typeof from === "number") set[from] = 1;
+      else for (let code = 0; code < CHARACTERS; code++) set[code] |= from[code];
     }
     return isNegated ? inverted(set) : set;
   }
 
-  /** The code is null for a set of several. */
-  #member(): { readonly set: CharacterSet; readonly code: number | null } {
+  /** The code of a character, or a set of several. */
+  #member(): number | CharacterSet {
     const char = this.#next();
-    const set = char === "\\" ? this.#escape() : one(char);
+    if (char !== "\\") {
+      const code = char.charCodeAt(0);
+      if (code >= LATIN) throw new Unsupported();
+      return code;
+    }
+    const set = this.#escape();
     const code = set.indexOf(1);
-    return { set, code: set.indexOf(1, code + 1) < 0 ? code : null };
+    return set.indexOf(1, code + 1) < 0 ? code : set;
   }
 
   #escape(): CharacterSet {
@@ -155,15 +193,15 @@ class PatternReader {
       case "d":
         return DIGITS;
       case "D":
-        return inverted(DIGITS);
+        return NO_DIGITS;
       case "w":
         return WORDS;
       case "W":
-        return inverted(WORDS);
+        return NO_WORDS;
       case "s":
         return BLANKS;
       case "S":
-        return inverted(BLANKS);
+        return NO_BLANKS;
       case "x":
         return this.#hexadecimal();
       case "0":
@@ -202,14 +240,35 @@ class PatternReader {
   }
 }
 
-function setWhere(is: (code: number) => boolean): CharacterSet {
-  return Uint8Array.from({ length: CHARACTERS }, (_, code) => is(code) ? 1 : 0);
+/**
+ * Sets by what stands in their brackets: mostly letters in both cases, which all patterns have. Equal sets that are
+ * not the same one cost memory alone.
+ */
+const CLASSES = new Map<string, CharacterSet>();
+const MAX_CLASSES = 1024;
+const MAX_CLASS_TEXT = 16;
+
+/** Where the class whose brackets have been opened before `start` has been closed. */
+function classEnd(text: string, start: number): number {
+  for (let at = start; at < text.length; at++) {
+    if (text[at] === "\\") at++;
+    else if (text[at] === "]") return at + 1;
+  }
+  throw new Unsupported();
+}
+
+/** @param beyond The symbols that match beyond Latin-1. */
+function setWhere(is: (code: number) => boolean, beyond: readonly number[] = []): CharacterSet {
+  const set = new Uint8Array(CHARACTERS);
+  for (let code = 0; code < LATIN; code++) set[code] = is(code) ? 1 : 0;
+  for (const symbol of beyond) set[symbol] = 1;
+  return set;
 }
 
 /** The same set each time: most steps of most patterns are one character. */
 function one(char: string): CharacterSet {
   const code = char.charCodeAt(0);
-  if (code >= CHARACTERS) throw new Unsupported();
+  if (code >= LATIN) throw new Unsupported();
   return SINGLES[code] ??= setWhere((each) => each === code);
 }
 
@@ -224,5 +283,13 @@ const CONTROLS: Readonly<Record<string, string | undefined>> = {
 };
 
 const DIGITS = setWhere((code) => /\d/.test(String.fromCharCode(code)));
-const WORDS = setWhere((code) => /\w/.test(String.fromCharCode(code)));
-const BLANKS = setWhere((code) => /\s/.test(String.fromCharCode(code)));
+export const WORDS = setWhere((code) => /\w/.test(String.fromCharCode(code)));
+const BLANKS = setWhere((code) => /\s/.test(String.fromCharCode(code)), [
+  OTHER_BLANK,
+  OTHER_LINE_END,
+]);
+const NO_DIGITS = inverted(DIGITS);
+const NO_WORDS = inverted(WORDS);
+const NO_BLANKS = inverted(BLANKS);
+/** What `.` matches. */
+const INLINE = setWhere((code) => code !== 0x0a && code !== 0x0d, [OTHER, OTHER_BLANK]);
