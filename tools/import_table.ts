@@ -158,6 +158,7 @@ const CONTROLLER: Readonly<Record<string, readonly string[]>> = {
   "controller/translate/annotations": ["controller/base"],
   "controller/translate/annotations/nginx": [
     "controller/base",
+    "controller/kube",
     "controller/translate/annotations/nginx/rows",
     "controller/translate/model",
   ],

@@ -1,6 +1,7 @@
 /**
  * Objects that are too large to be kept. In: what one says of itself. Out: which bound it exceeds. Of
- * such an object the controller keeps a stub: who it is, its class, its status, and this.
+ * such an object the controller keeps a stub: who it is, its class, its status, and this. And texts of
+ * a stub that are too long: in: a value. Out: whether it stands for such a text.
  */
 
 /** Why only a stub is kept. */
@@ -13,6 +14,23 @@ export interface Excess {
   /** What is allowed. */
   readonly limit: number;
 }
+
+/**
+ * Stands in a stub for a text that is not kept. It is none itself: a part of an access list, or of an
+ * address in it, would be taken for a list that admits more. Nor can anybody write it there.
+ */
+export const CUT_TEXT = { isCut: true } as const;
+
+export function isCutText(value: unknown): boolean {
+  return (value as { readonly isCut?: unknown } | null | undefined)?.isCut === CUT_TEXT.isCut;
+}
+
+/** What is wrong with a setting whose text was not kept; a clause. */
+export const CUT_FAULT =
+  "was not kept, as the Ingress is too large and its annotations are too long";
+
+export const CUT_REMEDY =
+  "Shorten the value, or do what the problem ObjectTooLarge of the Ingress says";
 
 const BOUNDS = ["paths", "bytes", "namespace", "secrets", "secretBytes"] as const;
 

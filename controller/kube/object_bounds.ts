@@ -5,7 +5,7 @@
  *
  * A stub has who the object is, its class and its status, with the mark of `excess.ts`.
  */
-import type { Excess } from "./excess.ts";
+import { CUT_TEXT, type Excess } from "./excess.ts";
 import { sizeOf } from "./reduce.ts";
 import type { KubeObject } from "./types.ts";
 
@@ -36,8 +36,15 @@ export type BoundedKind =
   | "BackendTLSPolicy"
   | "Secret";
 
-/** Characters that a stub keeps of an annotation: enough to tell whether it protects something. */
-const ANNOTATION_LENGTH = 1024;
+/** Bytes of annotations that a stub keeps, each whole or not at all: those of nearly all Ingresses. */
+const ANNOTATION_BYTES = 16 << 10;
+
+/** What stands for a text is no shorter than these. */
+const CUT_BYTES = sizeOf(CUT_TEXT);
+
+/** A longer text names no class, wherever it is cut. */
+const CLASS_ANNOTATION = "kubernetes.io/ingress.class";
+const CLASS_LENGTH = 254;
 
 /** Bytes of TLS entries that a stub keeps, so that their Secrets are read. */
 const TLS_BYTES = 16 << 10;
@@ -161,10 +168,6 @@ function hasMorePaths(object: KubeObject, limit: number): boolean {
 function stubOf<T extends KubeObject>(object: T, excess: Excess): T {
   const { spec, status, addressType } = fieldsOf(object);
   const { annotations } = object.metadata;
-  const shortened = Object.entries(annotations ?? {}).map(([name, value]) => [
-    name,
-    typeof value === "string" ? value.slice(0, ANNOTATION_LENGTH) : value,
-  ]);
   const { ingressClassName, gatewayClassName, tls, type, ...others } = (spec ?? {}) as Readonly<
     Record<string, unknown>
   >;
@@ -172,7 +175,7 @@ function stubOf<T extends KubeObject>(object: T, excess: Excess): T {
   const stub = {
     metadata: {
       ...object.metadata,
-      ...(annotations === undefined ? {} : { annotations: Object.fromEntries(shortened) }),
+      ...(annotations === undefined ? {} : { annotations: bounded(annotations) }),
     },
     ...(spec === undefined ? {} : {
       spec: {
@@ -193,6 +196,25 @@ function stubOf<T extends KubeObject>(object: T, excess: Excess): T {
   };
   // A kind's own fields are optional; see `made` in reduce.ts.
   return stub as unknown as T;
+}
+
+/**
+ * The shortest ones, in the place of all others what stands for a text that is not kept: no long one
+ * takes the room of a switch.
+ */
+function bounded(annotations: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const kept: Record<string, unknown> = { ...annotations };
+  const written = kept[CLASS_ANNOTATION];
+  if (typeof written === "string") kept[CLASS_ANNOTATION] = written.slice(0, CLASS_LENGTH);
+  const sizes = Object.entries(kept)
+    .filter(([name]) => name !== CLASS_ANNOTATION)
+    .map(([name, value]) => ({ name, bytes: sizeOf(value) }));
+  let room = ANNOTATION_BYTES;
+  for (const { name, bytes } of sizes.sort((a, b) => a.bytes - b.bytes)) {
+    room -= bytes;
+    if (room < 0 && bytes > CUT_BYTES) kept[name] = CUT_TEXT;
+  }
+  return kept;
 }
 
 /** Those of the fields that are there and short enough. */

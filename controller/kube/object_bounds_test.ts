@@ -1,6 +1,6 @@
 /** What is kept of objects of a tenant: whole ones within the bounds, stubs of others. */
 import assert from "node:assert/strict";
-import { excessOf } from "./excess.ts";
+import { CUT_TEXT, excessOf } from "./excess.ts";
 import { type BoundedKind, ObjectLedger } from "./object_bounds.ts";
 import {
   reduceEndpointSlice,
@@ -65,7 +65,7 @@ Deno.test("an Ingress within the bounds is stored completely", () => {
 
 Deno.test("an Ingress with too many paths keeps its class, status, Secrets and annotations", () => {
   const { take } = ledgerOf("Ingress");
-  const stub = take(ingress("a", 11, { snippet: "x".repeat(2000) })) as unknown as Record<
+  const stub = take(ingress("a", 11, { snippet: "x".repeat(3000) })) as unknown as Record<
     string,
     Record<string, unknown>
   >;
@@ -74,7 +74,28 @@ Deno.test("an Ingress with too many paths keeps its class, status, Secrets and a
   assert.deepEqual(stub.status, { loadBalancer: { ingress: [{ ip: "192.0.2.1" }] } });
   assert.deepEqual(stub.metadata.finalizers, ["example.com/one"]);
   const annotations = stub.metadata.annotations as Record<string, string>;
-  assert.equal(annotations["nginx.ingress.kubernetes.io/auth-snippet"], "x".repeat(1024));
+  assert.equal(annotations["nginx.ingress.kubernetes.io/auth-snippet"], "x".repeat(3000));
+});
+
+Deno.test("a stub has each annotation whole or not at all, short ones first", () => {
+  const { take } = ledgerOf("Ingress");
+  const nginx = "nginx.ingress.kubernetes.io/";
+  const annotations = {
+    [`${nginx}allowlist-source-range`]: "192.0.2.1,".repeat(1600),
+    [`${nginx}server-snippet`]: "x".repeat(200_000),
+    [`${nginx}denylist-source-range`]: "192.0.2.1,".repeat(800),
+    [`${nginx}use-regex`]: "true",
+    "kubernetes.io/ingress.class": "y".repeat(20_000),
+  };
+  const { metadata, spec } = ingress("a", 11) as unknown as Record<string, object>;
+  const object = { metadata: { ...metadata, annotations }, spec } as unknown as KubeObject;
+  assert.deepEqual(take(object).metadata.annotations, {
+    [`${nginx}allowlist-source-range`]: CUT_TEXT,
+    [`${nginx}server-snippet`]: CUT_TEXT,
+    [`${nginx}denylist-source-range`]: "192.0.2.1,".repeat(800),
+    [`${nginx}use-regex`]: "true",
+    "kubernetes.io/ingress.class": "y".repeat(254),
+  });
 });
 
 Deno.test("rules without paths count as paths", () => {

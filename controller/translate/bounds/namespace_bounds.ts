@@ -336,11 +336,14 @@ function reportExcess(excess: Excess, published: Source, report: Report): void {
 
 /** What becomes of an Ingress that does not fit; `published` is what stands in its place. */
 export function consequence(published: Source): string {
+  const hasPaths = published.rules.length > 0;
+  // Unlike what is not supported, it cannot be accepted.
+  if (hasPaths && published.refusals.some(({ fault }) => fault !== null)) {
+    return "its published paths stay, and return 503 for its annotations";
+  }
   if (hasPathWithoutRoom(published)) {
     return "paths that it protects more than its published configuration does return 503, and its " +
       "other paths keep that configuration";
   }
-  return published.rules.length > 0
-    ? "its published configuration stays active"
-    : "it is not served";
+  return hasPaths ? "its published configuration stays active" : "it is not served";
 }

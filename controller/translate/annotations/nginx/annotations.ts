@@ -5,6 +5,7 @@
  */
 import { asObject, quote } from "../../../base/json.ts";
 import type { Report } from "../../../base/problems.ts";
+import { CUT_FAULT, CUT_REMEDY } from "../../../kube/excess.ts";
 import type { NginxAnnotations, WrittenAnnotation } from "./nginx_annotations.ts";
 import { fieldOfAnnotation } from "./refusals.ts";
 import type { Row } from "./rows/row.ts";
@@ -80,7 +81,7 @@ interface Words {
 
 /** Null where there is nothing to say: the annotation is honoured. */
 function wordsFor(
-  { row, text, replacedBy }: WrittenAnnotation,
+  { row, text, isCut, replacedBy }: WrittenAnnotation,
   annotations: NginxAnnotations,
 ): Words | null {
   if (row === null) {
@@ -96,6 +97,7 @@ function wordsFor(
     };
   }
   const { verdict, beside, protects, value } = row;
+  if (isCut) return { message: `${CUT_FAULT}, so it has no effect`, remedy: CUT_REMEDY };
   switch (verdict.kind) {
     case "honoured":
     case "differs":

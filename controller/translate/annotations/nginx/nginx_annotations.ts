@@ -4,6 +4,7 @@
  */
 import { asObject, isAbsent } from "../../../base/json.ts";
 import { TextMemo } from "../../../base/text_memo.ts";
+import { isCutText } from "../../../kube/excess.ts";
 import { NO_DEFAULTS } from "../../model/global_settings.ts";
 import type { Group, Row, Surroundings } from "./rows/row.ts";
 import { trimmed, type ValueType } from "./rows/value.ts";
@@ -17,6 +18,8 @@ export interface WrittenAnnotation {
   readonly row: Row | null;
   /** Trimmed as its type says; null where it is not text. */
   readonly text: string | null;
+  /** Whether it is not text since the stub of a large Ingress does not keep it. */
+  readonly isCut: boolean;
   /** The annotation that counts in place of this alias; null where this one counts. */
   readonly replacedBy: string | null;
 }
@@ -30,6 +33,8 @@ export class NginxAnnotations {
   readonly #texts: ReadonlyMap<string, string | null>;
   /** Names with a value, be it blank. */
   readonly #counting: ReadonlySet<string>;
+  /** Names of those that are not kept. */
+  readonly #cut: ReadonlySet<string>;
   readonly #surroundings: Surroundings;
   readonly #memo: TextMemo;
   readonly #defaults: ReadonlyMap<string, string>;
@@ -60,6 +65,11 @@ export class NginxAnnotations {
     this.#counting = new Set(
       names.filter((full) => !isAbsent(object[full]) && object[full] !== "")
         .map((full) => full.slice(NGINX_PREFIX.length)),
+    );
+    this.#cut = new Set(
+      names.filter((name) => isCutText(object[name])).map((name) =>
+        name.slice(NGINX_PREFIX.length)
+      ),
     );
     this.written = [...this.#texts].map(([name, text]) => this.#written(name, text));
     this.#surroundings = { textOf: (name) => this.textOf(name), spec };
@@ -117,11 +127,22 @@ export class NginxAnnotations {
     return isAlone ?? row.isHarmless?.(value, this.#surroundings) ?? false;
   }
 
+  /** Whether there is such an annotation, and its text was not kept. */
+  isCut(name: string): boolean {
+    return this.#cut.has(name);
+  }
+
   #written(name: string, text: string | null): WrittenAnnotation {
     const known = this.#table.get(name);
-    if (known === undefined) return { name, row: null, text, replacedBy: null };
+    const isCut = this.isCut(name);
+    if (known === undefined) return { name, row: null, text, isCut, replacedBy: null };
     const isReplaced = known.name !== name && this.#counting.has(known.name);
-    return { name, row: known.row, text, replacedBy: isReplaced ? known.name : null };
+    return {
+      name,
+      row: known.row,
+      ...{ text, isCut },
+      replacedBy: isReplaced ? known.name : null,
+    };
   }
 }
 

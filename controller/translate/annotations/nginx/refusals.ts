@@ -12,9 +12,10 @@
  */
 import type { ReplyAction } from "../../../../shared/snapshot/types.ts";
 import { quote } from "../../../base/json.ts";
+import { CUT_FAULT, CUT_REMEDY } from "../../../kube/excess.ts";
 import type { Profile } from "../../model/profile.ts";
 import type { ProtocolWish, Refusal } from "../../model/source.ts";
-import type { NginxAnnotations } from "./nginx_annotations.ts";
+import type { NginxAnnotations, WrittenAnnotation } from "./nginx_annotations.ts";
 import { BACKENDS } from "./rows/backends.ts";
 import { CANARY } from "./rows/canary.ts";
 import type { Row } from "./rows/row.ts";
@@ -44,11 +45,12 @@ export function readRefusals(
   annotations: NginxAnnotations,
   profile: Profile,
 ): readonly Refusal[] {
-  return annotations.written.flatMap(({ name, row, text, replacedBy }) => {
+  return annotations.written.flatMap((written) => {
+    const { name, row, text, replacedBy } = written;
     if (row === null || replacedBy !== null) return [];
     // An alias counts in its place, and is judged by itself.
     if (annotations.isReplaced(name)) return [];
-    const refused = faultOf(row, text, annotations) ??
+    const refused = faultOf(row, written, annotations) ??
       (profile === "nginx" ? null : lackOfProfile(name, row, text, annotations));
     return refused === null ? [] : {
       name,
@@ -62,7 +64,7 @@ export function readRefusals(
 /** Why the paths are closed, and what helps; null where they are not. */
 function faultOf(
   row: Row,
-  text: string | null,
+  { text, isCut }: WrittenAnnotation,
   annotations: NginxAnnotations,
 ): Pick<Refusal, "fault" | "remedy"> | null {
   if (!isHonoured(row)) {
@@ -71,8 +73,9 @@ function faultOf(
       : null;
   }
   const isValid = text !== null && (isOff(row, text) || annotations.read(row, text) !== null);
-  return isValid || row.invalid === "default"
-    ? null
+  if (isValid || row.invalid === "default") return null;
+  return isCut
+    ? { fault: CUT_FAULT, remedy: CUT_REMEDY }
     : { fault: invalid(row.value), remedy: correction(row.value) };
 }
 

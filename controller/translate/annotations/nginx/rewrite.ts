@@ -21,7 +21,8 @@ export type RewriteReading =
 export function readRegexWish(annotations: NginxAnnotations): RegexWish | null {
   const target = annotations.textOf("rewrite-target") ?? "";
   // Of a value that closes the paths, these must be the ones that are meant.
-  const isClosed = target !== "" && annotations.valueOf(PATHS, "rewrite-target") === null;
+  const isClosed = annotations.isCut("rewrite-target") ||
+    (target !== "" && annotations.valueOf(PATHS, "rewrite-target") === null);
   const usesRegex = annotations.valueOf(PATHS, "use-regex") === true || isClosed;
   return usesRegex || target !== "" ? { usesRegex, target: target === "" ? null : target } : null;
 }
