@@ -13,6 +13,10 @@ export interface Excess {
   readonly bound: "paths" | "bytes" | "namespace" | "secrets" | "secretBytes";
   /** What is allowed. */
   readonly limit: number;
+  /** Of an Ingress hosts of its rules, as they are written, sorted; "" for a rule without one. */
+  readonly hosts: readonly string[];
+  /** Whether it has more hosts than these. */
+  readonly hasMoreHosts: boolean;
 }
 
 /**
@@ -38,9 +42,9 @@ const BOUNDS = ["paths", "bytes", "namespace", "secrets", "secretBytes"] as cons
 export function excessOf(object: unknown): Excess | null {
   const { excess } = (object ?? {}) as { readonly excess?: Partial<Excess> };
   const bound = BOUNDS.find((each) => each === excess?.bound);
-  return bound !== undefined && typeof excess?.limit === "number"
-    ? { bound, limit: excess.limit }
-    : null;
+  if (bound === undefined || typeof excess?.limit !== "number") return null;
+  const { limit, hosts = [], hasMoreHosts = false } = excess;
+  return { bound, limit, hosts, hasMoreHosts };
 }
 
 const TEXTS: Readonly<Record<Excess["bound"], (limit: number) => readonly [string, string]>> = {
@@ -71,6 +75,8 @@ const TEXTS: Readonly<Record<Excess["bound"], (limit: number) => readonly [strin
 };
 
 /** What is wrong, as a clause, and the remedy. */
-export function describeExcess({ bound, limit }: Excess): readonly [what: string, remedy: string] {
+export function describeExcess(
+  { bound, limit }: Pick<Excess, "bound" | "limit">,
+): readonly [what: string, remedy: string] {
   return TEXTS[bound](limit);
 }

@@ -49,6 +49,15 @@ const CLASS_LENGTH = 254;
 /** Bytes of TLS entries that a stub keeps, so that their Secrets are read. */
 const TLS_BYTES = 16 << 10;
 
+/**
+ * Bytes of hosts of rules that a stub keeps: what annotations say of whole hosts holds for the rules of
+ * other Ingresses too.
+ */
+const HOST_BYTES = 16 << 10;
+
+/** Of a name of DNS; a longer one is no host. */
+const MAX_HOST_LENGTH = 253;
+
 /** Bytes of parents, hostnames and targets that a stub keeps: more than CRDs let through. */
 const ATTACHMENT_BYTES = 32 << 10;
 
@@ -67,6 +76,8 @@ interface Tenant {
   /** By name of the object. */
   readonly objects: Map<string, Kept>;
 }
+
+type Exceeded = Pick<Excess, "bound" | "limit">;
 
 /** The objects of one kind. */
 export class ObjectLedger {
@@ -108,11 +119,11 @@ export class ObjectLedger {
     const others = tenant.bytes - before;
     const bytes = sizeOf(object);
     const { namespaceBytes } = this.#bounds;
-    const crowded: Excess | null = bytes > before && others + bytes > namespaceBytes
+    const crowded: Exceeded | null = bytes > before && others + bytes > namespaceBytes
       ? { bound: "namespace", limit: namespaceBytes }
       : null;
-    const excess = excessOfOne(this.#kind, object, bytes, this.#bounds) ?? crowded;
-    const kept = excess === null ? object : stubOf(object, excess);
+    const excess: Exceeded | null = excessOfOne(this.#kind, object, bytes, this.#bounds) ?? crowded;
+    const kept = excess === null ? object : stubOf(object, excess, this.#kind);
     this.#remove(tenant, name);
     const isCrowdedOut = excess?.bound === "namespace";
     const entry = { bytes: excess === null ? bytes : sizeOf(kept), isCrowdedOut };
@@ -165,7 +176,7 @@ function hasMorePaths(object: KubeObject, limit: number): boolean {
   return false;
 }
 
-function stubOf<T extends KubeObject>(object: T, excess: Excess): T {
+function stubOf<T extends KubeObject>(object: T, exceeded: Exceeded, kind: BoundedKind): T {
   const { spec, status, addressType } = fieldsOf(object);
   const { annotations } = object.metadata;
   const { ingressClassName, gatewayClassName, tls, type, ...others } = (spec ?? {}) as Readonly<
@@ -192,10 +203,29 @@ function stubOf<T extends KubeObject>(object: T, excess: Excess): T {
     }),
     ...(status === undefined ? {} : { status }),
     ...(addressType === undefined ? {} : { addressType }),
-    excess,
+    excess: { ...exceeded, ...(kind === "Ingress" ? hostsOf(spec) : {}) },
   };
   // A kind's own fields are optional; see `made` in reduce.ts.
   return stub as unknown as T;
+}
+
+/** Each host once; the first ones in their order where there are too many. */
+function hostsOf(spec: unknown): Partial<Pick<Excess, "hosts" | "hasMoreHosts">> {
+  const { rules } = (spec ?? {}) as { readonly rules?: unknown };
+  const written = new Set<string>();
+  for (const rule of Array.isArray(rules) ? rules : []) {
+    const host: unknown = rule?.host ?? "";
+    if (typeof host === "string" && host.length <= MAX_HOST_LENGTH) written.add(host);
+  }
+  if (written.size === 0) return {};
+  const hosts: string[] = [];
+  let room = HOST_BYTES;
+  for (const host of [...written].sort()) {
+    room -= sizeOf(host) + 1;
+    if (room < 0) return { hosts, hasMoreHosts: true };
+    hosts.push(host);
+  }
+  return { hosts };
 }
 
 /**

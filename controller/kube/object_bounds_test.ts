@@ -1,6 +1,6 @@
 /** What is kept of objects of a tenant: whole ones within the bounds, stubs of others. */
 import assert from "node:assert/strict";
-import { CUT_TEXT, excessOf } from "./excess.ts";
+import { CUT_TEXT, type Excess, excessOf } from "./excess.ts";
 import { type BoundedKind, ObjectLedger } from "./object_bounds.ts";
 import {
   reduceEndpointSlice,
@@ -29,6 +29,10 @@ function ledgerOf(kind: BoundedKind) {
   const calls = { room: 0 };
   const ledger = new ObjectLedger(kind, BOUNDS, () => void calls.room++);
   return { calls, ledger, take: ledger.bounded(REDUCE[kind]) };
+}
+
+function excess(bound: Excess["bound"], limit: number, hosts: readonly string[] = []): Excess {
+  return { bound, limit, hosts, hasMoreHosts: false };
 }
 
 function ingress(
@@ -69,7 +73,7 @@ Deno.test("an Ingress with too many paths keeps its class, status, Secrets and a
     string,
     Record<string, unknown>
   >;
-  assert.deepEqual(excessOf(stub), { bound: "paths", limit: 10 });
+  assert.deepEqual(excessOf(stub), excess("paths", 10, ["a.example.com"]));
   assert.deepEqual(stub.spec, { ingressClassName: "pingress", tls: [{ secretName: "tls" }] });
   assert.deepEqual(stub.status, { loadBalancer: { ingress: [{ ip: "192.0.2.1" }] } });
   assert.deepEqual(stub.metadata.finalizers, ["example.com/one"]);
@@ -96,6 +100,21 @@ Deno.test("a stub has each annotation whole or not at all, short ones first", ()
     [`${nginx}use-regex`]: "true",
     "kubernetes.io/ingress.class": "y".repeat(254),
   });
+});
+
+Deno.test("a stub has the hosts of its rules, each once, as many as fit", () => {
+  const { take } = ledgerOf("Ingress");
+  const stubOf = (hosts: readonly unknown[]) => {
+    const rules = hosts.map((host) => ({ host }));
+    const object = { metadata: { name: "a", namespace: "crowd" }, spec: { rules } };
+    return excessOf(take(object as unknown as KubeObject));
+  };
+  const few = [...Array(9).fill("b.example.com"), "a.example.com", undefined, 7, "x".repeat(300)];
+  assert.deepEqual(stubOf(few), excess("paths", 10, ["", "a.example.com", "b.example.com"]));
+  const many = Array.from({ length: 2000 }, (_, i) => `${1000 + i}.example.com`);
+  const stub = stubOf(many);
+  assert.deepEqual(stub?.hosts, many.slice(0, 862));
+  assert.equal(stub?.hasMoreHosts, true);
 });
 
 Deno.test("rules without paths count as paths", () => {
@@ -129,7 +148,7 @@ Deno.test("an object of any kind with too many bytes is stored as a small stub",
     const { take } = ledgerOf(kind as BoundedKind);
     const object = { metadata: { name: "a", namespace: "crowd" }, ...fields };
     const stub = take(object as unknown as KubeObject);
-    assert.deepEqual(excessOf(stub), { bound: "bytes", limit: 4096 }, kind);
+    assert.deepEqual(excessOf(stub), excess("bytes", 4096), kind);
     assert.ok(JSON.stringify(stub).length < 300, kind);
   }
 });
@@ -147,7 +166,7 @@ Deno.test("an HTTPRoute with too many bytes keeps its parents, hosts and status"
     status,
   };
   const stub = take(object as unknown as KubeObject) as unknown as typeof object;
-  assert.deepEqual(excessOf(stub), { bound: "bytes", limit: 4096 });
+  assert.deepEqual(excessOf(stub), excess("bytes", 4096));
   assert.deepEqual(stub.spec, kept);
   assert.deepEqual(stub.status, status);
 });
@@ -166,7 +185,7 @@ for (const [kind, kept] of Object.entries(KEPT_SPECS)) {
     const metadata = { name: "a", namespace: "crowd", generation: 3 };
     const object = { metadata, spec: { ...kept, listeners: "x".repeat(5000), from: [{}] } };
     const stub = take(object as unknown as KubeObject) as unknown as typeof object;
-    assert.deepEqual(excessOf(stub), { bound: "bytes", limit: 4096 });
+    assert.deepEqual(excessOf(stub), excess("bytes", 4096));
     assert.deepEqual(stub.spec, kept);
     assert.equal(stub.metadata.generation, 3);
   });
@@ -182,10 +201,10 @@ Deno.test("new and growing objects of a full namespace become stubs, existing on
   assert.deepEqual([first, second].map(isWhole), [true, true]);
   assert.equal(isWhole(ingress("third", 2, { length: 1400 })), true);
   const fourth = { length: 1000 };
-  assert.deepEqual(excessOf(take(ingress("fourth", 2, fourth))), {
-    bound: "namespace",
-    limit: 8192,
-  });
+  assert.deepEqual(
+    excessOf(take(ingress("fourth", 2, fourth))),
+    excess("namespace", 8192, ["a.example.com"]),
+  );
   assert.equal(isWhole(second), true, "the same again");
   assert.equal(isWhole(ingress("first", 2, { length: 1500 })), false, "it grows");
   assert.equal(isWhole(ingress("second", 1, { length: 1000 })), true, "it shrinks");

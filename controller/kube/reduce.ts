@@ -109,7 +109,7 @@ export function boundedConfigMap(maxBytes: number): Reduce {
   return (object) => {
     const { data } = fieldsOf(object);
     const metadata = metadataOf(object, {});
-    const excess: Excess = { bound: "bytes", limit: maxBytes };
+    const excess: Pick<Excess, "bound" | "limit"> = { bound: "bytes", limit: maxBytes };
     return made(object, sizeOf(data ?? {}) > maxBytes ? { metadata, excess } : { metadata, data });
   };
 }

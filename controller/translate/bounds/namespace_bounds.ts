@@ -223,10 +223,10 @@ class Ledger {
       for (const [id, size] of demands.of(ingress).settings) wanted.set(id, size);
     }
     // No route of a snapshot, and so counted by who asks for it.
-    for (const name of ingresses.flatMap(({ otherNames }) => otherNames)) {
-      if (name.kind !== "alias" || !parts.hasName(name)) continue;
+    for (const { kind, host } of ingresses.flatMap((ingress) => parts.otherNamesOf(ingress))) {
+      if (kind !== "alias") continue;
       this.#routes++;
-      this.#bytes += name.host.length + 1;
+      this.#bytes += host.length + 1;
     }
     this.#count(this.#fits(wanted, published) ? wanted : published);
     const named = new Set(ingresses.flatMap((ingress) => [...demands.of(ingress).secrets]));

@@ -14,7 +14,6 @@ import type {
 import { ANY_HOST } from "../model/host.ts";
 import { type Identity, keyOf } from "../../base/identity.ts";
 import { isSamePart } from "../../../shared/snapshot/equality.ts";
-import { isSameList } from "../../base/memo.ts";
 import { HostPlaces, routeId, RoutePlace, WHOLE_HOST } from "../model/route_place.ts";
 import {
   isAcmeLocation,
@@ -33,9 +32,11 @@ import { type BackendRef, upstreamId } from "../model/backend_ref.ts";
 import { hostFields } from "../model/host_field.ts";
 import { isOfOtherName, type OtherName } from "../model/other_name.ts";
 import {
+  closesWholeHosts,
   DEFAULT_BACKEND_FIELD,
   type PathModel,
   type PathRewrite,
+  type RegexWish,
   type RuleModel,
   type Source,
   type TlsModel,
@@ -83,11 +84,19 @@ export class PublishedParts {
     }
   }
 
-  /** Whether the name was served beside the hosts of rules. */
-  hasName({ kind, host, of }: OtherName): boolean {
-    return kind === "www"
-      ? this.hasRoute(routeId(host, WHOLE_HOST))
-      : this.#aliases.get(host) === of;
+  /**
+   * Those of its other names that were served beside the hosts of its routes; an alias with the host that
+   * it stood for, which rules that are not served may change.
+   */
+  otherNamesOf({ identity, otherNames }: Source): readonly OtherName[] {
+    if (otherNames.length === 0) return otherNames;
+    const hosts = new Set(this.routesOf(identity).map(({ host }) => host));
+    return otherNames.flatMap((name) => {
+      if (name.kind === "www") return this.hasRoute(routeId(name.host, WHOLE_HOST)) ? name : [];
+      const of = this.#aliases.get(name.host);
+      if (of === name.of) return name;
+      return of !== undefined && hosts.has(of) ? { ...name, of } : [];
+    });
   }
 
   /** Whether any Ingress has this route. */
@@ -198,7 +207,7 @@ export class PublishedModels {
     const routes = published.some(isOfOtherName)
       ? published.filter((route) => !isOfOtherName(route))
       : published;
-    const otherNames = ingress.otherNames.filter((name) => parts.hasName(name));
+    const otherNames = parts.otherNamesOf(ingress);
     const hosts = new Set(routes.map(({ host }) => host));
     const { namespace } = ingress.identity.ref;
     const tls = Array.from(parts.secretsOf(namespace)).filter(([host]) => hosts.has(host)).sort();
@@ -206,7 +215,7 @@ export class PublishedModels {
     const tlsText = JSON.stringify(tls);
     if (
       last !== undefined && last.tls === tlsText && isSameSettings(last.settings, settings) &&
-      isSameList(last.model.otherNames, otherNames) && isSameRoutes(last.routes, routes)
+      isSameNames(last.model.otherNames, otherNames) && isSameRoutes(last.routes, routes)
     ) {
       return last.model;
     }
@@ -222,10 +231,8 @@ export class PublishedModels {
       defaultBackend: null,
       tls: tls.map(([host, name]) => tlsOf(namespace, host, name)),
       settings,
-      // Its paths are what they were made into already.
-      regex: rules.some(({ paths }) => paths.some(({ rewrite }) => rewrite !== null))
-        ? { usesRegex: false, target: null }
-        : null,
+      regex: regexOf(ingress, rules),
+      closesHosts: closesWholeHosts(ingress) ? namedHosts(ingress) : [],
       regexPlaces: ingress.regexPlaces.renewed(),
       hostPlaces: new HostPlaces(ingress.profile),
       status: new LastStatus(),
@@ -240,6 +247,23 @@ export class PublishedModels {
     const published = withBlockedClients(parts.settingsOf(identity), settings);
     return withStricterPolicy(published, settings, this.#pool);
   }
+}
+
+/**
+ * Its paths are what they were made into already; of its hosts, those with such paths stay regular
+ * expressions for other Ingresses too, as long as it asks for that.
+ */
+function regexOf({ regex }: Source, rules: readonly RuleModel[]): RegexWish | null {
+  const has = (test: (path: PathModel) => boolean) => rules.some(({ paths }) => paths.some(test));
+  if (regex !== null && has(({ place }) => place?.match.type === "Regex")) {
+    return { usesRegex: true, target: null };
+  }
+  return has(({ rewrite }) => rewrite !== null) ? { usesRegex: false, target: null } : null;
+}
+
+/** All that it names, served or not. */
+function namedHosts({ rules, closesHosts }: Source): readonly string[] {
+  return [...new Set([...rules.flatMap(({ host }) => host ?? []), ...closesHosts])];
 }
 
 /** There is no room for the settings by which requests would be rejected. */
@@ -259,6 +283,11 @@ export function hasPathWithoutRoom({ rules }: Source): boolean {
 
 function isSameSettings(a: RouteSettings, b: RouteSettings): boolean {
   return a.filterSet?.id === b.filterSet?.id && a.policy?.id === b.policy?.id;
+}
+
+function isSameNames(a: readonly OtherName[], b: readonly OtherName[]): boolean {
+  return a.length === b.length &&
+    a.every(({ kind, host, of }, i) => kind === b[i].kind && host === b[i].host && of === b[i].of);
 }
 
 function isSameRoutes(a: readonly Route[], b: readonly Route[]): boolean {

@@ -7,7 +7,7 @@
  * https://kubernetes.io/docs/reference/kubernetes-api/service-resources/ingress-v1/
  */
 import { formatObject, type ObjectRef } from "../../../shared/problem.ts";
-import { excessOf } from "../../kube/excess.ts";
+import { type Excess, excessOf } from "../../kube/excess.ts";
 import { ANY_HOST, explainHost, HOST_REMEDY, readHost, readRuleHost } from "../model/host.ts";
 import { type Identity, keyOf } from "../../base/identity.ts";
 import { readSharesWith } from "./shared_hosts.ts";
@@ -48,6 +48,7 @@ import { LastStatus, LastTlsStatus } from "../model/status.ts";
 import { hostFields } from "../model/host_field.ts";
 import { NO_WWW, wwwSettings } from "../model/other_name.ts";
 import {
+  closesWholeHosts,
   DEFAULT_BACKEND_FIELD,
   type RuleModel,
   type Source,
@@ -97,13 +98,13 @@ function readSpec(
   const nginx = new NginxAnnotations(annotations, spec, BY_NAME, pool.texts, globals.defaults);
   const certificates = readCertificateRefusals(nginx, namespace);
   const requiredSecret = readRequiredSecret(nginx, namespace);
+  const excess = excessOf(object);
   if (isCanary(nginx)) {
     // Of what holds for whole hosts, ingress-nginx reads this one of canaries too.
     const refusals = [...readAllRefusals(nginx, globals, profile), ...certificates]
       .filter(({ name }) => name === "auth-tls-secret");
-    const closes = refusals.length > 0 || requiredSecret !== null;
-    const closesHosts = closes ? hostsOfRules(spec) : [];
-    return canary({ refusals, requiredSecret, closesHosts }, report);
+    const hosts = hostsOfRules(spec);
+    return canary(closing(refusals, requiredSecret, excess, hosts), report);
   }
   const refusals = [
     ...readAllRefusals(nginx, globals, profile),
@@ -124,7 +125,6 @@ function readSpec(
   const writtenRules = fieldOf(spec, "rules");
   const rules = readList(writtenRules, "spec.rules", report);
   const tls = readList(fieldOf(spec, "tls"), "spec.tls", report);
-  const excess = excessOf(object);
   if (isEmpty(writtenRules) && defaultBackend === null && excess === null) {
     report.error("spec", {
       reason: "IngressEmpty",
@@ -155,7 +155,9 @@ function readSpec(
   };
   const read = Array.from(rules, (rule, i) => readRule(rule, `spec.rules[${i}]`, reading));
   const hosts = hostFields(read);
-  const names = readOtherNames(nginx, hosts.map(({ host }) => host), report);
+  // Of a stub those that it keeps: which names were published, its bounds decide.
+  const named = excess === null ? hosts.map(({ host }) => host) : hostsOfStub(excess);
+  const names = readOtherNames(nginx, named.filter((host) => host !== ANY_HOST), report);
   return {
     rules: read,
     hosts,
@@ -172,9 +174,7 @@ function readSpec(
     hasRules: !isEmpty(writtenRules),
     defaultBackend,
     tls: Array.from(tls, (entry, i) => readTls(entry, `spec.tls[${i}]`, reading)),
-    refusals,
-    requiredSecret,
-    closesHosts: [],
+    ...closing(refusals, requiredSecret, excess, []),
     protocolWish: readProtocolWish(nginx),
     settings,
     regex,
@@ -188,15 +188,27 @@ function readSpec(
   };
 }
 
+type Closing = Pick<Source, "refusals" | "requiredSecret" | "closesHosts" | "closesNamespace">;
+
+/** What closes paths. @param hosts Of rules that are no routes. */
+function closing(
+  refusals: Source["refusals"],
+  requiredSecret: Source["requiredSecret"],
+  excess: Excess | null,
+  hosts: readonly string[],
+): Closing {
+  const closes = closesWholeHosts({ refusals, requiredSecret });
+  const closesHosts = !closes ? [] : excess === null ? hosts : hostsOfStub(excess);
+  const closesNamespace = closes && excess?.hasMoreHosts === true;
+  return { refusals, requiredSecret, closesHosts, closesNamespace };
+}
+
 /**
  * No path of it is read: as a route of its own it would take all of production's requests.
  *
  * @param closing What closes whole hosts, of canaries too.
  */
-function canary(
-  closing: Pick<Source, "refusals" | "requiredSecret" | "closesHosts">,
-  report: Report,
-) {
+function canary(closing: Closing, report: Report) {
   report.warning(`metadata.annotations["${NGINX_PREFIX}canary"]`, {
     reason: "NginxAnnotation",
     message: "canaries are not supported, so the whole Ingress is left out",
@@ -216,8 +228,17 @@ function canary(
 
 /** Those that can be read. */
 function hostsOfRules(spec: unknown): readonly string[] {
-  return (asList(fieldOf(spec, "rules")) ?? []).flatMap((rule) => {
-    const reading = readRuleHost(fieldOf(rule, "host"));
+  return readable((asList(fieldOf(spec, "rules")) ?? []).map((rule) => fieldOf(rule, "host")));
+}
+
+/** Those that can be read, each once. */
+function hostsOfStub({ hosts }: Excess): readonly string[] {
+  return [...new Set(readable(hosts))];
+}
+
+function readable(hosts: readonly unknown[]): readonly string[] {
+  return hosts.flatMap((written) => {
+    const reading = readRuleHost(written);
     return reading.ok ? reading.host : [];
   });
 }

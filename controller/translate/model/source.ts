@@ -50,6 +50,8 @@ export interface Source {
   readonly refusals: readonly Refusal[];
   /** Hosts beside those of its rules that its refusals close where they hold for whole hosts. */
   readonly closesHosts: readonly string[];
+  /** Whether these are all hosts of its namespace, since not all that it names are known. */
+  readonly closesNamespace: boolean;
   /** Closes its hosts unless it can be used, although nothing of it is; null for none. */
   readonly requiredSecret: RequiredSecret | null;
   /** What a Service must say for the paths to be served; null for anything. */
@@ -74,6 +76,13 @@ export interface Source {
   readonly closure: ReplyAction | null;
   /** Why its rules and TLS entries were not kept; null where all of it is there. */
   readonly excess: Excess | null;
+}
+
+/** Whether it may close whole hosts, and so paths of other sources. */
+export function closesWholeHosts(
+  { refusals, requiredSecret }: Pick<Source, "refusals" | "requiredSecret">,
+): boolean {
+  return requiredSecret !== null || refusals.some(({ isHostWide }) => isHostWide);
 }
 
 export interface RuleModel {

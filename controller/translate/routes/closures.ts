@@ -44,6 +44,8 @@ export class Closures {
   readonly #ingresses = new Map<Source, ReplyAction>();
   /** By namespace and host. */
   readonly #hosts = new Map<string, Closed>();
+  /** By namespace, of Ingresses not all of whose hosts are known. */
+  readonly #namespaces = new Map<string, Closed>();
 
   /** @param index Of all Ingresses, of which `ingresses` may be a part. */
   constructor(
@@ -84,15 +86,21 @@ export class Closures {
   of(ingress: Source, host: string | null): ReplyAction | null {
     const own = this.#ingresses.get(ingress) ?? ingress.closure;
     if (own !== null) return own;
-    if (host === null || this.#hosts.size === 0) return null;
-    const closed = this.#hosts.get(hostKey(ingress, host));
+    if (host === null || this.#hosts.size + this.#namespaces.size === 0) return null;
+    const ofHost = this.#hosts.get(hostKey(ingress, host));
+    const closed = ofHost ?? this.#namespaces.get(ingress.identity.ref.namespace);
     if (closed === undefined) return null;
     const rule = ingress.rules.find((each) => each.host === host);
     this.#problems.about(ingress.identity.ref).error(`${rule?.field ?? "spec"}.host`, {
       reason: "NginxAnnotation",
       message: `annotation ${quote(NGINX_PREFIX + closed.name)} of ${closed.by.identity.label} ` +
-        `holds for the whole host and ${closed.fault}, so the paths of the host return 503`,
-      remedy: `Remove the annotation from ${closed.by.identity.label}, or use another host`,
+        (ofHost === undefined
+          ? `holds for whole hosts, of which only a part is known, and ${closed.fault}, so all paths ` +
+            "of this namespace return 503"
+          : `holds for the whole host and ${closed.fault}, so the paths of the host return 503`),
+      remedy: ofHost === undefined
+        ? `Remove the annotation from ${closed.by.identity.label}, or split that Ingress`
+        : `Remove the annotation from ${closed.by.identity.label}, or use another host`,
       facts: closed.facts,
     });
     return closed.action;
@@ -114,14 +122,16 @@ export class Closures {
     const action = this.#reportClosed(ingress, refusal);
     if (!this.#ingresses.has(ingress)) this.#ingresses.set(ingress, action);
     if (!refusal.isHostWide) return;
+    const { name, facts } = refusal;
+    const closed = { by: ingress, name, fault: faultOf(refusal), facts, action };
+    const { namespace } = ingress.identity.ref;
+    if (ingress.closesNamespace && !this.#namespaces.has(namespace)) {
+      this.#namespaces.set(namespace, closed);
+    }
     for (const host of [...ingress.rules.map(({ host }) => host), ...ingress.closesHosts]) {
       if (host === null) continue;
       const key = hostKey(ingress, host);
-      if (!this.#hosts.has(key)) {
-        const fault = faultOf(refusal);
-        const { name, facts } = refusal;
-        this.#hosts.set(key, { by: ingress, name, fault, facts, action });
-      }
+      if (!this.#hosts.has(key)) this.#hosts.set(key, closed);
     }
   }
 
@@ -148,9 +158,11 @@ export class Closures {
     this.#problems.about(ingress.identity.ref).error(field, {
       reason: "NginxAnnotation",
       message: `annotation ${quote(NGINX_PREFIX + name)} ${faultOf(refusal)}, so ` +
-        (isHostWide
-          ? "all paths of its hosts in this namespace return 503"
-          : "its paths return 503"),
+        (!isHostWide
+          ? "its paths return 503"
+          : ingress.closesNamespace
+          ? "all paths of this namespace return 503, as only a part of its hosts is known"
+          : "all paths of its hosts in this namespace return 503"),
       remedy: fault === null ? `${remedy}, or accept it by --accept-unsupported=${name}` : remedy,
       facts,
     });

@@ -37,8 +37,12 @@ export function regexHosts(ingresses: readonly Source[], ownership: Ownership): 
   const all = firstPaths(ingresses, candidates, ownership);
   const found = new Set<string>();
   const exact = new Map<string, Set<string>>();
-  for (const { owner, host, path: { written } } of all) {
-    if (written === null) continue;
+  for (const { owner, host, path: { written, place } } of all) {
+    if (written === null) {
+      // Of what was published, those of an Ingress that asks for it.
+      if (owner.regex?.usesRegex && place?.match.type === "Regex") found.add(host);
+      continue;
+    }
     if (written.type === "Exact") setOf(exact, host).add(written.path);
     if (asksForRegex(written, owner.regex)) found.add(host);
   }

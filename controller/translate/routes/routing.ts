@@ -86,6 +86,8 @@ export class RouteBuilder {
     const limit = Math.floor(ingresses.length * LARGEST_PART);
     if (removed.length + added.length > limit) return null;
     if ([...removed, ...added].some(isCatchAll)) return null;
+    // Ingresses without a host in common with it are concerned, too.
+    if (removed.some(closesNamespace) || ingresses.some(closesNamespace)) return null;
     const reowned = options.ownership.changedSince(last);
     if (reowned === null) return null;
     const renamed = this.#replace(removed, added);
@@ -140,6 +142,10 @@ function asksAny(ingresses: readonly Source[], hosts: readonly string[]): boolea
     const host = authenticator?.host ?? null;
     return host !== null && (some.has(host) || some.has(wildcardOver(host)));
   });
+}
+
+function closesNamespace(source: Source): boolean {
+  return source.closesNamespace;
 }
 
 /** But for ownership. */
