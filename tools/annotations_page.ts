@@ -221,7 +221,7 @@ function annotationsOfNginx(): string[] {
     "the remedy. An annotation that only adds to others (*with …*) is closed with them. Those that apply",
     "to a whole host in ingress-nginx and protect it (`auth-tls-*`, `server-snippet`, `stream-snippet`,",
     "`ssl-ciphers` and `ssl-passthrough`) close all paths of that host that belong to the Ingress's",
-    "namespace.",
+    "namespace; with `--host-ownership=shared` those of all namespaces, as in ingress-nginx.",
     "",
     "A value that requests nothing closes nothing: an empty value, except of `allowlist-source-range` and",
     "`denylist-source-range`, as an empty list is no list; `false`, `off` or `0` of a switch or a limit; an",

@@ -69,14 +69,15 @@ function sharedAmongNamespaces(host: string, sharing: readonly Member[]): HostFi
 }
 
 /**
- * Here such an annotation closes the host in its own namespace, unless it is accepted, and then nothing; there
- * it holds for all.
+ * Here such an annotation closes the host, in its own namespace where hosts have owners; if it is accepted,
+ * nothing. There it holds for all.
  */
 function hostWideProtection(
   host: string,
   sharing: readonly Member[],
   options: HostFindingOptions,
 ): HostFinding[] {
+  const isShared = options.hostOwnership === "shared";
   return sharing.flatMap((by) =>
     by.annotations.written.flatMap(({ name, row, text, replacedBy }) => {
       const isProtection = row !== null && row.protects && row.scope === "host" &&
@@ -84,9 +85,8 @@ function hostWideProtection(
       if (!isProtection) return [];
       const own = readAccepted(by.judged.ingress.metadata?.annotations);
       const isAccepted = accepterOf(name, own, options) !== null;
-      const open = sharing.filter((one) =>
-        one.namespace !== by.namespace || (isAccepted && one !== by)
-      );
+      const isOfOwner = (one: Member) => isShared || one.namespace === by.namespace;
+      const open = sharing.filter((one) => one !== by && (isAccepted || !isOfOwner(one)));
       return open.map((member) => ({
         name: member.name,
         field: member.hosts.get(host)!,
@@ -95,7 +95,7 @@ function hostWideProtection(
         effect: host === ""
           ? `${name} of ${by.name} holds for all rules without a host`
           : `${name} of ${by.name} holds for the whole host`,
-        ...(member.namespace === by.namespace
+        ...(isOfOwner(member)
           ? {
             difference: `it holds for no Ingress, as ${name} is accepted as unsupported`,
             remedy: `Do not accept ${name}, or protect these paths in the backend`,

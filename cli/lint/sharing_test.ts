@@ -59,7 +59,13 @@ Deno.test("an annotation that protects a whole host opens the others of it where
     opened: readonly string[],
   ])[] = [
     ["of one namespace", [{ name: "a", ...protect }, { name: "b" }], [], []],
-    ["of two", [{ name: "a", ...protect }, { name: "b", namespace: "team" }], [], ["team/b"]],
+    ["of two", [{ name: "a", ...protect }, { name: "b", namespace: "team" }], [], []],
+    [
+      "of two, accepted",
+      [{ name: "a", ...protect }, { name: "b", namespace: "team" }],
+      ["auth-tls-secret"],
+      ["team/b"],
+    ],
     [
       "without a host",
       [{ name: "a", ...protect, host: null }, {
@@ -68,7 +74,7 @@ Deno.test("an annotation that protects a whole host opens the others of it where
         host: null,
       }],
       [],
-      ["team/b"],
+      [],
     ],
     ["accepted", [{ name: "a", ...protect }, { name: "b" }], ["auth-tls-secret"], ["shop/b"]],
     ["another one accepted", [{ name: "a", ...protect }, { name: "b" }], ["limit-rps"], []],

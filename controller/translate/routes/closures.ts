@@ -42,8 +42,11 @@ export class Closures {
   readonly #index: HostIndex;
   readonly #problems: ProblemList;
   readonly #ingresses = new Map<Source, ReplyAction>();
-  /** By namespace and host. */
+  readonly #sources: readonly Source[];
+  /** By host, and where hosts have owners also by namespace. */
   readonly #hosts = new Map<string, Closed>();
+  /** Read once, for messages. */
+  #namersOfHosts: ReadonlyMap<string, readonly Source[]> | null = null;
   /** By namespace, of Ingresses not all of whose hosts are known. */
   readonly #namespaces = new Map<string, Closed>();
 
@@ -59,6 +62,7 @@ export class Closures {
     this.#ownership = ownership;
     this.#index = index;
     this.#problems = problems;
+    this.#sources = ingresses;
     for (const ingress of ingresses) {
       if (ingress.accepted !== null && !options.allowAcceptUnsupportedAnnotation) {
         problems.about(ingress.identity.ref).warning(
@@ -87,7 +91,7 @@ export class Closures {
     const own = this.#ingresses.get(ingress) ?? ingress.closure;
     if (own !== null) return own;
     if (host === null || this.#hosts.size + this.#namespaces.size === 0) return null;
-    const ofHost = this.#hosts.get(hostKey(ingress, host));
+    const ofHost = this.#hosts.get(this.#hostKey(ingress, host));
     const closed = ofHost ?? this.#namespaces.get(ingress.identity.ref.namespace);
     if (closed === undefined) return null;
     const rule = ingress.rules.find((each) => each.host === host);
@@ -128,9 +132,8 @@ export class Closures {
     if (ingress.closesNamespace && !this.#namespaces.has(namespace)) {
       this.#namespaces.set(namespace, closed);
     }
-    for (const host of [...ingress.rules.map(({ host }) => host), ...ingress.closesHosts]) {
-      if (host === null) continue;
-      const key = hostKey(ingress, host);
+    for (const host of closedHosts(ingress)) {
+      const key = this.#hostKey(ingress, host);
       if (!this.#hosts.has(key)) this.#hosts.set(key, closed);
     }
   }
@@ -158,16 +161,65 @@ export class Closures {
     this.#problems.about(ingress.identity.ref).error(field, {
       reason: "NginxAnnotation",
       message: `annotation ${quote(NGINX_PREFIX + name)} ${faultOf(refusal)}, so ` +
-        (!isHostWide
-          ? "its paths return 503"
-          : ingress.closesNamespace
-          ? "all paths of this namespace return 503, as only a part of its hosts is known"
-          : "all paths of its hosts in this namespace return 503"),
+        (isHostWide ? this.#hostWideConsequence(ingress) : "its paths return 503"),
       remedy: fault === null ? `${remedy}, or accept it by --accept-unsupported=${name}` : remedy,
       facts,
     });
     return closedAnswer(name, faultOf(refusal), ingress.identity.label);
   }
+
+  #hostWideConsequence(ingress: Source): string {
+    const isShared = this.#isShared();
+    const foreign = isShared ? this.#foreignNamerOf(ingress) : null;
+    const also = foreign === null
+      ? ""
+      : `, also of other namespaces such as those of ${foreign.identity.label},`;
+    return ingress.closesNamespace
+      ? `all paths of this namespace${also} return 503, as only a part of its hosts is known`
+      : `all paths of its hosts${isShared ? also : " in this namespace"} return 503`;
+  }
+
+  /** The first Ingress of another namespace with a host that this one closes. */
+  #foreignNamerOf(ingress: Source): Source | null {
+    for (const host of closedHosts(ingress)) {
+      const foreign = this.#namers().get(host)?.find((one) => !isOfSameNamespace(one, ingress));
+      if (foreign !== undefined) return foreign;
+    }
+    return null;
+  }
+
+  /** Whether a host is nobody's, so that what holds for it holds for all namespaces, as in ingress-nginx. */
+  #isShared(): boolean {
+    return this.#ownership.mode === "shared";
+  }
+
+  #hostKey({ identity }: Source, host: string): string {
+    return this.#isShared() ? host : `${identity.ref.namespace} ${host}`;
+  }
+
+  /** The first Ingress with rules for a host, and the first one of another namespace. */
+  #namers(): ReadonlyMap<string, readonly Source[]> {
+    if (this.#namersOfHosts !== null) return this.#namersOfHosts;
+    const namers = new Map<string, Source[]>();
+    for (const source of this.#sources) {
+      for (const { host } of source.rules) {
+        if (host === null) continue;
+        const known = namers.get(host);
+        if (known === undefined) namers.set(host, [source]);
+        else if (known.length === 1 && !isOfSameNamespace(known[0], source)) known.push(source);
+      }
+    }
+    return this.#namersOfHosts = namers;
+  }
+}
+
+function isOfSameNamespace(a: Source, b: Source): boolean {
+  return a.identity.ref.namespace === b.identity.ref.namespace;
+}
+
+/** Hosts of which all paths are closed. */
+function closedHosts({ rules, closesHosts }: Source): readonly string[] {
+  return [...rules.flatMap(({ host }) => host ?? []), ...closesHosts];
 }
 
 /** Without a class it has the profile where that of the default class does, or that of all classes that are served. */
@@ -201,8 +253,4 @@ function foreignAuthenticator(
 /** The pattern of the host that a namespace owns: its own, or else the wildcard over it. */
 function ownedPattern(host: string, { owners }: Ownership): string | undefined {
   return [host, wildcardOver(host)].find((pattern) => owners.has(pattern));
-}
-
-function hostKey({ identity }: Source, host: string): string {
-  return `${identity.ref.namespace} ${host}`;
 }

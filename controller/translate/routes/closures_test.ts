@@ -6,6 +6,7 @@ import { ProblemList } from "../../base/problems.ts";
 import { readIngress } from "../ingress/ingress.ts";
 import { Closures } from "./closures.ts";
 import { HostIndex } from "./host_index.ts";
+import type { Snapshot } from "../../../shared/snapshot/types.ts";
 import { translate, type TranslateOptions, Translator } from "../translator.ts";
 import { TRANSLATE_OPTIONS } from "../../../tests/support/translate_options.ts";
 
@@ -65,6 +66,74 @@ Deno.test("a host-wide annotation closes and opens other Ingresses' paths of the
   assert.equal(statusesOf([...OTHERS, web, host])["web.example.com"], 503);
   assert.equal(statusesOf([...OTHERS, web])["web.example.com"], 200);
 });
+
+const ALLOWED = { allowAcceptUnsupportedAnnotation: true } as const;
+const ACCEPTED = { "pingress.io/accept-unsupported": "auth-tls-secret" } as const;
+
+/** Who accepts an annotation of a whole host, and whether another namespace's path of it is open then. */
+const ACCEPTERS: readonly (readonly [
+  what: string,
+  options: Partial<TranslateOptions>,
+  own: Readonly<Record<string, string>>,
+  other: Readonly<Record<string, string>>,
+  status: number,
+])[] = [
+  ["nobody accepts it", {}, {}, {}, 503],
+  ["the operator accepts it", { acceptUnsupported: ["auth-tls-secret"] }, {}, {}, 200],
+  ["the operator accepts another one", { acceptUnsupported: ["limit-rps"] }, {}, {}, 503],
+  ["its own Ingress accepts it", ALLOWED, ACCEPTED, {}, 200],
+  ["its own Ingress may not accept it", {}, ACCEPTED, {}, 503],
+  ["the other Ingress accepts it", ALLOWED, {}, ACCEPTED, 503],
+];
+
+for (const [what, more, own, other, status] of ACCEPTERS) {
+  Deno.test(`paths of other namespaces are ${status === 503 ? "closed" : "served"} where a shared host has auth-tls-secret and ${what}`, () => {
+    const options = { ...OPTIONS, ...more, hostOwnership: "shared" } as const;
+    const host = "web.example.com";
+    const certificates = { "auth-tls-secret": "default/ca", ...own };
+    const protecting = ingress("protecting", host, certificates, "web", "/x");
+    const foreign = inNamespace("team", ingress("foreign", host, other));
+    const translator = new Translator();
+    for (const ingresses of [[...OTHERS, foreign], [...OTHERS, foreign, protecting]]) {
+      const now = translator.translate(resources(ingresses), null, options, () => 0);
+      assert.deepEqual(now, run(ingresses, options));
+    }
+    const { snapshot, problems } = run([...OTHERS, foreign, protecting], options);
+    assert.equal(closedOf(snapshot).includes("foreign"), status === 503);
+    const naming = (name: string, text: string) =>
+      problems.some(({ object, message }) => object?.name === name && message.includes(text));
+    assert.equal(naming("foreign", "Ingress default/protecting"), status === 503);
+    assert.equal(naming("protecting", "Ingress team/foreign"), status === 503);
+  });
+}
+
+Deno.test("a host with an owner is closed for its own namespace alone, and so are rules without a host", () => {
+  const options = { ...OPTIONS, hostOwnership: "namespace" } as const;
+  const annotations = { "auth-tls-secret": "default/ca" };
+  const owners = withMetadata(ingress("owners", "web.example.com", {}), {
+    creationTimestamp: "2026-01-01T00:00:00Z",
+  });
+  const guest = inNamespace("team", ingress("guest", "web.example.com", annotations, "web", "/x"));
+  const any = ingress("any", "", {});
+  const anyOther = inNamespace("team", ingress("any-other", "", annotations, "web", "/x"));
+  const { snapshot } = run([owners, guest, any, anyOther], options);
+  assert.deepEqual(closedOf(snapshot), ["any-other"]);
+});
+
+/** Names of Ingresses with closed paths. */
+function closedOf({ routes }: Snapshot): readonly string[] {
+  return routes.filter(({ action }) => action.kind === "reply" && action.closed === true)
+    .map(({ origin }) => origin.name);
+}
+
+function inNamespace(namespace: string, object: object): object {
+  return withMetadata(object, { namespace });
+}
+
+function withMetadata(object: object, more: Readonly<Record<string, string>>): object {
+  const { metadata, ...rest } = object as { metadata: object };
+  return { ...rest, metadata: { ...metadata, ...more } };
+}
 
 for (
   const [what, host, annotations] of [
@@ -236,7 +305,9 @@ function ingress(
       name,
       namespace: "default",
       annotations: Object.fromEntries(
-        Object.entries(annotations).map(([key, value]) => [PREFIX + key, value]),
+        Object.entries(annotations).map((
+          [key, value],
+        ) => [key.includes("/") ? key : PREFIX + key, value]),
       ),
     },
     spec: {
