@@ -153,6 +153,7 @@ export const CARRIERS: readonly Exceptions[] = [
       "controller/translate/credentials/credentials.ts": ["CredentialsReader.read"],
       "controller/translate/certificates/required_secrets.ts": ["RequiredSecrets.refuse"],
       "controller/translate/backends/backend_plan.ts": ["insecure"],
+      "controller/translate/backends/resolved_host.ts": ["planHost"],
       "controller/translate/backends/upstream_tls.ts": ["UpstreamTlsReader.faultOf"],
       "controller/translate/gateway/gateway_translator.ts": [
         "GatewayTranslator.sharedHosts",

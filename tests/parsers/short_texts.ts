@@ -254,6 +254,7 @@ export const SHORT_TEXTS: readonly Exceptions[] = [
       "controller/translate/hosts/ownership.ts": ["Ownership.isOwn"],
       "controller/translate/backends/renamed_upstreams.ts": ["RenamedUpstreams.of"],
       "controller/translate/model/host.ts": ["wildcardOver"],
+      "controller/translate/routes/catch_all.ts": ["takerOf"],
       "controller/translate/routes/closures.ts": ["Closures.isNamed"],
       "controller/translate/routes/route_claims.ts": [
         "RouteClaims.find",

@@ -35,6 +35,11 @@ import { writtenOut } from "../../shared/path/pattern_size.ts";
 import { readIngress } from "../../controller/translate/ingress/ingress.ts";
 import { readSharesWith } from "../../controller/translate/ingress/shared_hosts.ts";
 import { quote } from "../../controller/base/json.ts";
+import {
+  isLocalName,
+  looksLikeAddress,
+  namespacesInName,
+} from "../../controller/translate/model/external_name.ts";
 import { isDnsLabel, isDnsName, isPortName } from "../../controller/base/names.ts";
 import { NamespaceReader } from "../../controller/translate/hosts/namespace_facts.ts";
 import {
@@ -217,6 +222,19 @@ const TEXTS: Readonly<Record<string, TextReader>> = {
   "shared/snapshot/leaves.ts isResolvableName": [HOST_BYTES, isResolvableName, ["a", ".a"]],
   "controller/base/names.ts isDnsLabel": [63, isDnsLabel, ["a", "_"]],
   "controller/base/names.ts isDnsName": [253, isDnsName, ["a", "_"]],
+  "controller/translate/model/external_name.ts isLocalName": [HOST_BYTES, isLocalName, ["a", ".a"]],
+  "controller/translate/model/external_name.ts looksLikeAddress": [
+    HOST_BYTES,
+    looksLikeAddress,
+    ["0", ".0"],
+    ["0x", "0"],
+  ],
+  "controller/translate/model/external_name.ts namespacesInName": [
+    HOST_BYTES,
+    namespacesInName,
+    ["a", ".a"],
+    ["-0", ".a.pod"],
+  ],
   "controller/base/names.ts isPortName": [63, isPortName, ["a", "_"]],
   "controller/base/json.ts quote": [ANNOTATION_BYTES, quote, ["-----BEGIN", ""]],
   "controller/translate/backends/app_protocol.ts readAppProtocol": [
@@ -349,6 +367,7 @@ export const TENANT_PARSERS: readonly Parser[] = [
       "controller/translate/annotations/nginx/backend_wish.ts readBackendWish",
       "controller/translate/annotations/nginx/backend_wish.ts readFallback",
       "controller/translate/annotations/nginx/nginx_annotations.ts NginxAnnotations.isHarmless",
+      "controller/translate/annotations/nginx/nginx_annotations.ts NginxAnnotations.isReplaced",
       "controller/translate/annotations/nginx/nginx_annotations.ts NginxAnnotations.read",
       "controller/translate/annotations/nginx/nginx_annotations.ts NginxAnnotations.textOf",
       "controller/translate/annotations/nginx/nginx_annotations.ts new NginxAnnotations",

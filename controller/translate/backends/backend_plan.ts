@@ -3,7 +3,7 @@
  * Out: the upstream but for its securing, which depends on Secrets and on what was published; or
  * why there is none, with the problems of the Service and its slices.
  */
-import { isLocalName, looksLikeAddress } from "./external_name.ts";
+import { isLocalName, looksLikeAddress } from "../model/external_name.ts";
 import { isSamePart } from "../../../shared/snapshot/equality.ts";
 import type { ForwardAction, ReplyAction, Upstream } from "../../../shared/snapshot/types.ts";
 import { appProtocolMistake } from "./app_protocol.ts";

@@ -8,7 +8,7 @@ import { reservedAddress } from "../../../shared/net/reserved_address.ts";
 import { keyOf } from "../../base/identity.ts";
 import type { ServiceBackend } from "../model/backend_ref.ts";
 import { type BackendOptions, type Reached, reached } from "./backend_plan.ts";
-import { isLocalName, looksLikeAddress } from "./external_name.ts";
+import { isLocalName, looksLikeAddress } from "../model/external_name.ts";
 import type { Note } from "./fault.ts";
 
 /**

@@ -10,7 +10,7 @@ import { isCredentialVariable } from "../../../../shared/path/template_variables
 import type { FilterSpec } from "../../../../shared/snapshot/types.ts";
 import { quote } from "../../../base/json.ts";
 import type { Report } from "../../../base/problems.ts";
-import { namespacesInName } from "../../backends/external_name.ts";
+import { namespacesInName } from "../../model/external_name.ts";
 import { upstreamId } from "../../model/backend_ref.ts";
 import type { GlobalSettings } from "../../model/global_settings.ts";
 import type { Profile } from "../../model/profile.ts";
