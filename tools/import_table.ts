@@ -35,7 +35,7 @@ const CONTROLLER: Readonly<Record<string, readonly string[]>> = {
     "controller/translate/hosts",
     "controller/translate/model",
   ],
-  "controller/kube": ["controller/kube/kubeconfig"],
+  "controller/kube": ["controller/base", "controller/kube/kubeconfig"],
   "controller/kube/kubeconfig": [],
   "controller/main.ts": ["controller/cli", "controller/kube", "controller/process"],
   "controller/metrics.ts": ["controller/kube"],
@@ -179,6 +179,7 @@ const CONTROLLER: Readonly<Record<string, readonly string[]>> = {
   ],
   "controller/translate/certificates": [
     "controller/base",
+    "controller/kube",
     "controller/translate/hosts",
     "controller/translate/model",
   ],
@@ -190,6 +191,7 @@ const CONTROLLER: Readonly<Record<string, readonly string[]>> = {
   ],
   "controller/translate/credentials": [
     "controller/base",
+    "controller/kube",
     "controller/translate/certificates",
     "controller/translate/model",
   ],

@@ -25,7 +25,7 @@ const REDUCE = {
 } as const;
 
 /** A kind, and how often there was room again. */
-function ledgerOf(kind: BoundedKind) {
+function ledgerOf(kind: keyof typeof REDUCE) {
   const calls = { room: 0 };
   const ledger = new ObjectLedger(kind, BOUNDS, () => void calls.room++);
   return { calls, ledger, take: ledger.bounded(REDUCE[kind]) };
@@ -145,7 +145,7 @@ Deno.test("an object of any kind with too many bytes is stored as a small stub",
     BackendTLSPolicy: { spec: { validation: { hostname: "x".repeat(5000) } } },
   };
   for (const [kind, fields] of Object.entries(objects)) {
-    const { take } = ledgerOf(kind as BoundedKind);
+    const { take } = ledgerOf(kind as keyof typeof REDUCE);
     const object = { metadata: { name: "a", namespace: "crowd" }, ...fields };
     const stub = take(object as unknown as KubeObject);
     assert.deepEqual(excessOf(stub), excess("bytes", 4096), kind);
@@ -181,7 +181,7 @@ const KEPT_SPECS: Readonly<Partial<Record<BoundedKind, Readonly<Record<string, u
 
 for (const [kind, kept] of Object.entries(KEPT_SPECS)) {
   Deno.test(`a ${kind} with too many bytes keeps of its spec ${Object.keys(kept).join(", ") || "nothing"}`, () => {
-    const { take } = ledgerOf(kind as BoundedKind);
+    const { take } = ledgerOf(kind as keyof typeof REDUCE);
     const metadata = { name: "a", namespace: "crowd", generation: 3 };
     const object = { metadata, spec: { ...kept, listeners: "x".repeat(5000), from: [{}] } };
     const stub = take(object as unknown as KubeObject) as unknown as typeof object;

@@ -9,7 +9,7 @@ import { Buffer } from "node:buffer";
 import type { Excess } from "./excess.ts";
 import { apiVersionOf, type KubeMeta, type KubeObject, type Resource } from "./types.ts";
 import { FIELD_MANAGER } from "./client.ts";
-import { keptValues } from "./secret_values.ts";
+import { keptValues } from "../base/secret_values.ts";
 
 /** Does not change its argument; may share parts with it. */
 export type Reduce = <T extends KubeObject>(object: T) => T;

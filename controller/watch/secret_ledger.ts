@@ -10,7 +10,7 @@ import { compareAge, type Identity } from "../base/identity.ts";
 import { compareText } from "../base/text_order.ts";
 
 export interface SecretBounds {
-  /** Secrets with certificates that the objects of one namespace name; and as many others. */
+  /** Secrets that TLS entries of one namespace name, as many that listeners do, and as many others. */
   readonly count: number;
   /** Bytes of the values that are kept of the Secrets which the objects of one namespace name. */
   readonly bytes: number;
@@ -19,8 +19,10 @@ export interface SecretBounds {
 /** The Secrets that one object names, as `namespace/name`. */
 export interface SecretUse {
   readonly owner: Identity;
-  /** Of certificates that clients are shown. */
+  /** Of TLS entries. */
   readonly certificates: readonly string[];
+  /** Of listeners of a Gateway. */
+  readonly listeners: readonly string[];
   readonly others: readonly string[];
 }
 
@@ -65,9 +67,8 @@ export class SecretLedger {
     const byNamespace = Map.groupBy(uses, ({ owner }) => owner.ref.namespace);
     this.#tenants = [...byNamespace.values()].map((uses) => {
       const tenant = new Tenant(uses, published);
-      const certificates = tenant.within("certificates", this.bounds.count, refused);
-      const others = tenant.within("others", this.bounds.count, refused);
-      tenant.keys = certificates.union(others);
+      const [first, ...more] = KINDS.map((kind) => tenant.within(kind, this.bounds.count, refused));
+      tenant.keys = more.reduce((all, keys) => all.union(keys), first);
       for (const key of tenant.keys) {
         const before = tenantsOf.get(key);
         tenantsOf.set(key, before === undefined ? [tenant] : [...before, tenant]);
@@ -124,6 +125,8 @@ export class SecretLedger {
   }
 }
 
+const KINDS = ["certificates", "listeners", "others"] as const;
+
 const NONE: ReadonlySet<string> = new Set();
 
 /** The objects of one namespace that name Secrets. */
@@ -144,7 +147,7 @@ class Tenant {
   }
 
   /** So many of one kind, and all published ones; `refused` gets the others. */
-  within(kind: "certificates" | "others", count: number, refused: Set<string>): Set<string> {
+  within(kind: typeof KINDS[number], count: number, refused: Set<string>): Set<string> {
     const all = new Set(this.#uses.flatMap((use) => use[kind]));
     if (all.size <= count) return all;
     const within = new Set<string>();
@@ -160,7 +163,7 @@ class Tenant {
   ranked(): readonly string[] {
     if (this.#ranked !== null) return this.#ranked;
     const inOrder = new Set(
-      this.#oldest().flatMap(({ certificates, others }) => [...certificates, ...others]),
+      this.#oldest().flatMap((use) => KINDS.flatMap((kind) => use[kind])),
     ).intersection(this.keys);
     const { published = [], others = [] } = Object.groupBy(
       inOrder,

@@ -13,6 +13,7 @@ function use(namespace: string, age: number, names: readonly string[], others: s
   return {
     owner: owner(namespace, `i${age}`, age),
     certificates: keys(names),
+    listeners: [],
     others: keys(others),
   } satisfies SecretUse;
 }
@@ -66,6 +67,20 @@ const COUNTS: readonly CountCase[] = [
     refused: 97,
   },
   {
+    title: "TLS entries take no place of listeners",
+    uses: [
+      use("shop", 0, many(100)),
+      {
+        owner: owner("shop", "edge", 1, "Gateway"),
+        certificates: [],
+        listeners: ["shop/one", "shop/two"],
+        others: [],
+      },
+    ],
+    wanted: ["shop/one", "shop/s0", "shop/s1", "shop/s2", "shop/two"],
+    refused: 97,
+  },
+  {
     title: "no other namespace is concerned",
     uses: [use("flood", 0, many(100)), use("shop", 1, ["a", "b", "c"])],
     wanted: ["flood/s0", "flood/s1", "flood/s2", "shop/a", "shop/b", "shop/c"],
@@ -76,7 +91,8 @@ const COUNTS: readonly CountCase[] = [
     uses: [
       {
         owner: owner("flood", "edge", 0, "Gateway"),
-        certificates: many(100).map((name) => `shop/${name}`),
+        certificates: [],
+        listeners: many(100).map((name) => `shop/${name}`),
         others: [],
       },
       use("shop", 1, ["a", "b", "s99"]),
@@ -157,7 +173,8 @@ const BYTES: readonly BytesCase[] = [
       use("shop", 1, ["a"]),
       {
         owner: owner("flood", "edge", 0, "Gateway"),
-        certificates: ["flood/large", "shop/a"],
+        certificates: [],
+        listeners: ["flood/large", "shop/a"],
         others: [],
       },
     ],

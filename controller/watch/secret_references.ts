@@ -113,7 +113,7 @@ function readReferences({ identity, object: ingress }: IngressObject): Reference
   return {
     use: certificates.length + others.length === 0
       ? null
-      : { owner: identity, certificates, others },
+      : { owner: identity, certificates, listeners: [], others },
     services: [
       ...keys(
         namespace,
@@ -151,11 +151,11 @@ function readSecrets({ identity, object: service }: ServiceModel): SecretUse {
     identity.ref.namespace,
     SECRET_ANNOTATIONS.map((name) => fieldOf(annotations, name)),
   );
-  return { owner: identity, certificates: [], others };
+  return { owner: identity, certificates: [], listeners: [], others };
 }
 
 function useOfGateway({ gateway, secrets }: GatewaySecrets): SecretUse {
-  return { owner: gateway, certificates: secrets, others: [] };
+  return { owner: gateway, certificates: [], listeners: secrets, others: [] };
 }
 
 function keys(namespace: string, names: readonly unknown[]): string[] {

@@ -42,7 +42,9 @@ function named(
 }
 
 function keysOf({ uses, global }: SecretDemand): string[] {
-  const named = uses.flatMap(({ certificates, others }) => [...certificates, ...others]);
+  const named = uses.flatMap((
+    { certificates, listeners, others },
+  ) => [...certificates, ...listeners, ...others]);
   return [...new Set([...named, ...global])].sort();
 }
 

@@ -51,7 +51,7 @@ class Client {
 function use(createdAt: number, names: readonly string[]): SecretUse {
   const ref = { kind: "Ingress", namespace: "shop", name: `i${createdAt}` };
   const owner: Identity = { ref, key: `shop/i${createdAt}`, label: "", createdAt };
-  return { owner, certificates: names.map((name) => `shop/${name}`), others: [] };
+  return { owner, certificates: names.map((name) => `shop/${name}`), listeners: [], others: [] };
 }
 
 class Scene implements AsyncDisposable {

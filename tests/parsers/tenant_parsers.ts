@@ -2,6 +2,7 @@
  * Parsers of what tenants write into objects: text of annotations, hosts, paths and Secrets. In:
  * nothing. Out: rows of the table. Lists have a file of their own, `tenant_lists.ts`.
  */
+import { keptValues } from "../../controller/base/secret_values.ts";
 import { credentialsOf, secretFileName } from "../../shared/credentials/credentials.ts";
 import { readHtpasswd } from "../../shared/credentials/htpasswd.ts";
 import { readCredentialsId } from "../../controller/translate/model/credentials_name.ts";
@@ -446,12 +447,14 @@ export const TENANT_PARSERS: readonly Parser[] = [
     functions: [
       "controller/translate/certificates/certificate.ts readSecretValue",
       "controller/translate/certificates/certificate.ts readCertificate",
+      "controller/base/secret_values.ts keptValues",
     ],
     bytes: SECRET_BYTES,
     only: ["A", "=", "\n", " ", "\r\n", "LS0tLS1C", "%", "A=\n"],
     read: (text) => {
       const secret = { data: { "tls.crt": text, "tls.key": text } };
       return () => {
+        keptValues("Opaque", { ...secret.data, "ca.crl": text, [text]: text });
         readSecretValue(secret, "tls.crt");
         readCertificate(secret);
       };

@@ -7,7 +7,7 @@ import type { X509Certificate } from "node:crypto";
 import { readKeyPair } from "../../../shared/key_pair.ts";
 import { Redacted, type Secret } from "../../../shared/redacted.ts";
 import { describeExcess, excessOf } from "../../kube/excess.ts";
-import { oversizeOf } from "../../kube/secret_values.ts";
+import { oversizeOf } from "../../base/secret_values.ts";
 import { readHost } from "../model/host.ts";
 import { asObject, describe, fieldOf, isAbsent } from "../../base/json.ts";
 

@@ -11,7 +11,7 @@ import type { PemText } from "../../../shared/snapshot/types.ts";
 import { keyOf } from "../../base/identity.ts";
 import { describeExcess, excessOf } from "../../kube/excess.ts";
 import { fieldOf, isAbsent } from "../../base/json.ts";
-import { oversizeOf, REVOKED_BYTES } from "../../kube/secret_values.ts";
+import { oversizeOf, REVOKED_BYTES } from "../../base/secret_values.ts";
 import { readSecretValue } from "./certificate.ts";
 import type { InlineCertificate, SecretModel } from "./certificate_source.ts";
 

@@ -14,7 +14,7 @@ import { differenceOf } from "../../base/memo.ts";
 import type { ProblemList } from "../../base/problems.ts";
 import { compareText } from "../../base/text_order.ts";
 import { describeExcess, excessOf } from "../../kube/excess.ts";
-import { MAX_PASSWORD_BYTES, oversizeOf } from "../../kube/secret_values.ts";
+import { MAX_PASSWORD_BYTES, oversizeOf } from "../../base/secret_values.ts";
 import { readSecretValue } from "../certificates/certificate.ts";
 import type { SecretModel } from "../certificates/certificate_source.ts";
 import { type CredentialsName, readCredentialsId } from "../model/credentials_name.ts";

@@ -71,10 +71,8 @@ export function keptValues(type: unknown, data: unknown): KeptValues {
 /** Values of a Secret that are not kept. */
 export function oversizeOf(secret: unknown): OversizeValues {
   const { oversize } = (secret ?? {}) as { readonly oversize?: OversizeValues };
-  return typeof oversize === "object" && oversize !== null ? oversize : NONE;
+  return typeof oversize === "object" && oversize !== null ? oversize : {};
 }
-
-const NONE: OversizeValues = {};
 
 /** Bytes of base64. What is no text is no value, and kept as it is where it is short. */
 function decodedBytes(value: unknown): number {
