@@ -4,8 +4,8 @@
  * a stub that are too long: in: a value. Out: whether it stands for such a text.
  */
 
-/** Why only a stub is kept. */
-export interface Excess {
+/** The bound that an object exceeds. */
+export interface Exceeded {
   /**
    * `paths`: of one Ingress. `bytes`: of one object. `namespace`: bytes of all of its namespace. Of Secrets that a
    * namespace names, `secrets`: how many, `secretBytes`: bytes of all.
@@ -13,6 +13,10 @@ export interface Excess {
   readonly bound: "paths" | "bytes" | "namespace" | "secrets" | "secretBytes";
   /** What is allowed. */
   readonly limit: number;
+}
+
+/** Why only a stub is kept. */
+export interface Excess extends Exceeded {
   /** Of an Ingress hosts of its rules, as they are written, sorted; "" for a rule without one. */
   readonly hosts: readonly string[];
   /** Whether it has more hosts than these. */
@@ -76,7 +80,7 @@ const TEXTS: Readonly<Record<Excess["bound"], (limit: number) => readonly [strin
 
 /** What is wrong, as a clause, and the remedy. */
 export function describeExcess(
-  { bound, limit }: Pick<Excess, "bound" | "limit">,
+  { bound, limit }: Exceeded,
 ): readonly [what: string, remedy: string] {
   return TEXTS[bound](limit);
 }

@@ -5,7 +5,7 @@
  *
  * A stub has who the object is, its class and its status, with the mark of `excess.ts`.
  */
-import { CUT_TEXT, type Excess } from "./excess.ts";
+import { CUT_TEXT, type Exceeded, type Excess } from "./excess.ts";
 import { sizeOf } from "./reduce.ts";
 import type { KubeObject } from "./types.ts";
 
@@ -77,8 +77,6 @@ interface Tenant {
   readonly objects: Map<string, Kept>;
 }
 
-type Exceeded = Pick<Excess, "bound" | "limit">;
-
 /** The objects of one kind. */
 export class ObjectLedger {
   readonly #kind: BoundedKind;
@@ -149,7 +147,7 @@ export class ObjectLedger {
 export function excessOfIngress(
   ingress: KubeObject,
   bounds: ObjectBounds = DEFAULT_OBJECT_BOUNDS,
-): Excess | null {
+): Exceeded | null {
   return excessOfOne("Ingress", ingress, sizeOf(ingress), bounds);
 }
 
@@ -158,7 +156,7 @@ function excessOfOne(
   object: KubeObject,
   bytes: number,
   { ingressPaths, objectBytes }: ObjectBounds,
-): Excess | null {
+): Exceeded | null {
   if (kind === "Ingress" && hasMorePaths(object, ingressPaths)) {
     return { bound: "paths", limit: ingressPaths };
   }

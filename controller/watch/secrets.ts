@@ -6,7 +6,7 @@
  * all Secrets of type kubernetes.io/tls with their data; wanted ones of another type are read by name.
  */
 import type { Snapshot } from "../../shared/snapshot/types.ts";
-import { type Excess, excessOf } from "../kube/excess.ts";
+import { type Exceeded, excessOf } from "../kube/excess.ts";
 import { ObjectLedger } from "../kube/object_bounds.ts";
 import { reduceSecret } from "../kube/reduce.ts";
 import type { KubeSecret } from "../kube/resources.ts";
@@ -57,7 +57,7 @@ export class NamedSecrets extends NamedObjects<StoredSecret> {
   override want(names: ReadonlySet<string>): void {
     super.want(names);
     for (const key of this.#stored) if (!this.#refused.has(key)) this.forget(key);
-    const excess: Excess = { bound: "secrets", limit: this.#ledger.bounds.count };
+    const excess: Exceeded = { bound: "secrets", limit: this.#ledger.bounds.count };
     for (const key of this.#refused) {
       if (this.#stored.has(key)) continue;
       const [namespace, name] = key.split("/");
@@ -84,7 +84,7 @@ export class NamedSecrets extends NamedObjects<StoredSecret> {
     else this.keep(stubOf(stored, this.#excess));
   }
 
-  get #excess(): Excess {
+  get #excess(): Exceeded {
     return { bound: "secretBytes", limit: this.#ledger.bounds.bytes };
   }
 }
@@ -111,7 +111,7 @@ function bytesOf({ data }: StoredSecret): number {
   return Math.ceil(length);
 }
 
-function stubOf({ metadata, type }: StoredSecret, excess: Excess): StoredSecret {
+function stubOf({ metadata, type }: StoredSecret, excess: Exceeded): StoredSecret {
   const stub = { metadata, ...(type === undefined ? {} : { type }), excess };
   return stub;
 }
