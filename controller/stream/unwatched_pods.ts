@@ -38,7 +38,8 @@ export class UnwatchedPods {
 
   /** The last token that a stream has shown, and that was good. */
   shown(session: Session, token: Secret): void {
-    this.#tokens.set(session, token);
+    // The very same while it shows the same: it cannot keep its stream by showing it all the time.
+    if (this.#tokens.get(session)?.reveal() !== token.reveal()) this.#tokens.set(session, token);
   }
 
   /** Asks about streams one after the other, if it is time: that is a pace that the API server does not notice. */

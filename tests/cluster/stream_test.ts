@@ -126,6 +126,38 @@ clusterTest("the stream of a pod's token ends when the pod is deleted", async (c
   assert.equal(await again.answered(), 401);
 });
 
+clusterTest(
+  "the stream of a pod that is not watched ends a minute after the pod is deleted, and others continue",
+  async (cluster) => {
+    await using scene = await ControllerScene.start(cluster);
+    const reports = new Map<Awaited<ReturnType<typeof connectProxy>>, Record<string, unknown>>();
+    const connect = async (name: string) => {
+      const pod = { name, node: "" };
+      const token = await proxyToken(cluster, scene.system, { pod });
+      const proxy = await connectProxy(scene, { token });
+      await proxy.line("hello");
+      reports.set(proxy, { kind: "alive", token, version: null, hash: null });
+      return proxy;
+    };
+    await using gone = await connect("unwatched-deleted");
+    await using kept = await connect("unwatched-kept");
+    const alive = setInterval(() => {
+      for (const [proxy, report] of reports) if (!proxy.isEnded) proxy.report(report);
+    }, 1000);
+    try {
+      await cluster.request(
+        "DELETE",
+        `/api/v1/namespaces/${scene.system}/pods/unwatched-deleted?gracePeriodSeconds=0`,
+      );
+      await eventually("the stream has ended", () => gone.isEnded, 90_000);
+      assert.match(String(gone.lines.at(-1)?.reason), /pod .* is gone/);
+      assert.equal(kept.isEnded, false);
+    } finally {
+      clearInterval(alive);
+    }
+  },
+);
+
 clusterTest("a token of a deleted pod is rejected", async (cluster) => {
   await using scene = await ControllerScene.start(cluster);
   const pod = { name: "proxy-gone", node: "" };
