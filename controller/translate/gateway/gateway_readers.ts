@@ -4,10 +4,11 @@
  */
 import { compareAge } from "../../base/identity.ts";
 import { asObject } from "../../base/json.ts";
-import { LastResult, ObjectCache } from "../../base/memo.ts";
+import { isSameList, LastResult, ObjectCache } from "../../base/memo.ts";
 import { RouteSettingsPool } from "../model/route_settings.ts";
 import { type GatewayModel, readGateway } from "./objects/gateway.ts";
 import { type GatewayClassModel, readGatewayClasses } from "./objects/gateway_class.ts";
+import { readReferenceGrant, ReferenceGrants } from "./objects/reference_grant.ts";
 import { RouteDemands } from "./route_demands.ts";
 import { type HttpRouteModel, readHttpRoute } from "./objects/http_route.ts";
 import { RoutePlacements } from "./served_routes.ts";
@@ -23,6 +24,8 @@ export class GatewayReaders {
   readonly guards = new HostGuards();
   readonly #gateways = new ObjectCache(readGateway);
   readonly #routes = new ObjectCache(readHttpRoute);
+  readonly #grants = new ObjectCache(readReferenceGrant);
+  readonly #lastGrants = new LastResult<readonly unknown[], ReferenceGrants>();
   readonly #lastRoutes = new LastResult<readonly unknown[], readonly HttpRouteModel[]>();
 
   classes(objects: readonly unknown[]): ReadonlyMap<string, GatewayClassModel> {
@@ -40,6 +43,17 @@ export class GatewayReaders {
       objects,
       objects.flatMap((object) => this.#route(object) ?? [])
         .sort((a, b) => compareAge(a.identity, b.identity)),
+    );
+  }
+
+  /** The very same as before for the same objects: whoever changes another object does not pay for those of all. */
+  grants(objects: readonly unknown[]): ReferenceGrants {
+    return this.#lastGrants.recall((last) => isSameList(last, objects)) ?? this.#lastGrants.keep(
+      objects,
+      new ReferenceGrants(objects.flatMap((value) => {
+        const object = asObject(value);
+        return object === null ? [] : this.#grants.of(object);
+      })),
     );
   }
 

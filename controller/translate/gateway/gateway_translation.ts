@@ -62,7 +62,6 @@ import { HostAdmission } from "./host_admission.ts";
 import type { ListenerModel } from "./objects/listener.ts";
 import { type ListenerSetStatus, listenerSetStatuses } from "./objects/listener_set.ts";
 import { overlapConditions } from "./overlapping_listeners.ts";
-import { ReferenceGrants } from "./objects/reference_grant.ts";
 import {
   type AttachmentContext,
   RouteAttachments,
@@ -291,7 +290,7 @@ function weigh(
   unlimited: Weighing | null = null,
 ): WeighedGateways {
   const { secrets, published, listenRange, sharing } = context;
-  const grants = new ReferenceGrants(objects.grants);
+  const grants = readers.grants(objects.grants);
   const { classes, gateways: read } = readGateways(objects, context, readers, limits);
   const routes = readers.routes(objects.routes);
   const gateways = shareListeners(read, { ...sharing, published: published?.listeners ?? [] });

@@ -15,7 +15,7 @@ import type { GatewayReaders } from "./gateway_readers.ts";
 import { servicePorts } from "./lookups.ts";
 import type { HttpRouteModel } from "./objects/http_route.ts";
 import type { Reference } from "./objects/reference.ts";
-import { ReferenceGrants, type Referrer } from "./objects/reference_grant.ts";
+import type { Referrer } from "./objects/reference_grant.ts";
 
 /** Ids by namespace. */
 export type UpstreamIds = ReadonlyMap<string, ReadonlySet<string>>;
@@ -69,7 +69,7 @@ export class NamedUpstreams {
         identity.key
       ),
     );
-    const permitted = new ReferenceGrants(grants);
+    const permitted = this.#readers.grants(grants);
     const { portsOf } = servicePorts(services);
     const ids = new Map<string, Set<string>>();
     for (const route of ours.size === 0 ? [] : this.#readers.routes(routes)) {

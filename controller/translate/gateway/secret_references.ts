@@ -7,7 +7,6 @@ import { type Identity, keyOf } from "../../base/identity.ts";
 import type { Resources } from "../../kube/resources.ts";
 import type { GatewayReaders } from "./gateway_readers.ts";
 import { referrerOf } from "./gateway_status.ts";
-import { ReferenceGrants } from "./objects/reference_grant.ts";
 
 export type GatewayLists = Pick<Resources, "gatewayClasses" | "gateways" | "referenceGrants">;
 
@@ -25,7 +24,7 @@ export function secretsOfGateways(
 ): GatewaySecrets[] {
   if (gateways == null || gateways.length === 0) return [];
   const classes = readers.classes(gatewayClasses ?? []);
-  const grants = new ReferenceGrants(referenceGrants ?? []);
+  const grants = readers.grants(referenceGrants ?? []);
   return gateways.flatMap((object) => {
     const gateway = readers.gateway(object);
     if (gateway === null || !classes.has(gateway.className)) return [];
