@@ -4,12 +4,18 @@
  * https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#resources-that-support-set-based-requirements
  */
 import { asList, asObject, asText, fieldOf, isAbsent } from "../../../base/json.ts";
+import { ObjectCache } from "../../../base/memo.ts";
 
 type Labels = Readonly<Record<string, string>>;
 
 export type LabelSelector = (labels: Labels) => boolean;
 
-/** An empty selector selects everything. */
+/**
+ * An empty selector selects everything.
+ *
+ * What it says to labels is remembered as long as they live: every route of a namespace asks on every listener, and
+ * a selector may have tens of thousands of values and requirements.
+ */
 export function readLabelSelector(value: unknown): LabelSelector | null {
   if (asObject(value) === null) return null;
   const requirements: LabelSelector[] = [];
@@ -26,20 +32,21 @@ export function readLabelSelector(value: unknown): LabelSelector | null {
     if (requirement === null) return null;
     requirements.push(requirement);
   }
-  return (labels) => requirements.every((holds) => holds(labels));
+  const answers = new ObjectCache((labels: Labels) => requirements.every((holds) => holds(labels)));
+  return (labels) => answers.of(labels);
 }
 
 function readExpression(value: unknown): LabelSelector | null {
   const key = asText(fieldOf(value, "key"));
   if (key === null) return null;
-  const values = (asList(fieldOf(value, "values")) ?? []).filter((each) =>
-    typeof each === "string"
+  const values = new Set<unknown>(
+    (asList(fieldOf(value, "values")) ?? []).filter((each) => typeof each === "string"),
   );
   switch (fieldOf(value, "operator")) {
     case "In":
-      return (labels) => values.some((each) => each === valueOf(labels, key));
+      return (labels) => values.has(valueOf(labels, key));
     case "NotIn":
-      return (labels) => !values.some((each) => each === valueOf(labels, key));
+      return (labels) => !values.has(valueOf(labels, key));
     case "Exists":
       return (labels) => valueOf(labels, key) !== undefined;
     case "DoesNotExist":

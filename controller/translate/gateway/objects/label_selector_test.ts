@@ -40,3 +40,31 @@ Deno.test("a label selector that cannot be read selects nothing", () => {
     assert.equal(readLabelSelector(selector), null, JSON.stringify(selector));
   }
 });
+
+Deno.test("a label selector looks at its values and at labels once, whoever asks how often", () => {
+  let reads = 0;
+  const values = new Proxy(Array.from({ length: 1000 }, (_, i) => `value-${i}`), {
+    get(target, property, receiver) {
+      reads++;
+      return Reflect.get(target, property, receiver);
+    },
+  });
+  const selects = readLabelSelector({
+    matchExpressions: [
+      { key: "team", operator: "NotIn", values },
+      { key: "stage", operator: "In", values: ["prod"] },
+    ],
+  });
+  const ofReading = reads;
+  let looks = 0;
+  const labels = new Proxy(LABELS, {
+    get(target, property, receiver) {
+      looks++;
+      return Reflect.get(target, property, receiver);
+    },
+  });
+  const answers = Array.from({ length: 100 }, () => selects?.(labels));
+  assert.deepEqual(new Set(answers), new Set([true]));
+  assert.equal(reads, ofReading);
+  assert.equal(looks, 2);
+});
