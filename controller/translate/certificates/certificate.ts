@@ -120,9 +120,13 @@ function hostPatterns(names: readonly string[]): string[] {
 
 /** Whether one of a certificate's names stands for a host pattern (RFC 9525 §6.3). */
 export function coversHost(names: ReadonlySet<string>, host: string): boolean {
-  if (names.has(host)) return true;
+  return namesFor(host).some((name) => names.has(name));
+}
+
+/** Names of certificates that cover a host. */
+export function namesFor(host: string): readonly string[] {
   const dot = host.indexOf(".");
-  return !host.startsWith("*.") && dot > 0 && names.has(`*${host.slice(dot)}`);
+  return !host.startsWith("*.") && dot > 0 ? [host, `*${host.slice(dot)}`] : [host];
 }
 
 /** A clause; without the bytes that it has, since each change of them would be another problem. */

@@ -8,10 +8,9 @@
  */
 import { sharedSocketOf } from "../../../../shared/snapshot/listener_id.ts";
 import type { Listener, Route } from "../../../../shared/snapshot/types.ts";
-import { coversHost } from "../../certificates/certificate.ts";
+import { namesFor } from "../../certificates/certificate.ts";
 import type { Ownership } from "../../hosts/ownership.ts";
 import { ANY_HOST, broaderPatterns } from "../../model/host.ts";
-import { covers } from "../objects/hostname.ts";
 
 /** Of a listener. */
 export interface NamedCertificate {
@@ -58,21 +57,94 @@ export function hostCertificates(
       if (host.startsWith("*.")) addWide({ host, listener: id, namespace: origin.namespace });
     }
   }
+  const hostsOf = Map.groupBy(wide.values(), ({ listener }) => listener);
+  const known = new Map<string, NamesOfListener>();
+  const namesOf = (id: string) => {
+    const hosts = () => new Set(hostsOf.get(id)?.map(({ host }) => host));
+    const names = known.get(id) ?? new NamesOfListener(certificates.get(id) ?? [], hosts());
+    known.set(id, names);
+    return names;
+  };
   for (const [host, ids] of listenersOf) {
-    const own = [...ids].flatMap((id) => certificates.get(id) ?? []);
-    const best = own.find(({ names }) => coversHost(names, host)) ?? own[0];
-    if (best !== undefined) found.set(host, best.id);
+    const best = certificateOf(host, Array.from(ids, namesOf));
+    if (best !== null) found.set(host, best);
   }
-  // The star of a certificate stands for one label, that of a route for more.
   for (const { host, listener, namespace } of wide.values()) {
-    for (const { id, names } of certificates.get(listener) ?? []) {
-      for (const name of names) {
-        if (found.has(name) || (host !== null && !covers(host, name))) continue;
-        if (isOwnName(name, namespace, ownership)) found.set(name, id);
-      }
+    for (const [name, id] of namesOf(listener).within(host)) {
+      if (!found.has(name) && isOwnName(name, namespace, ownership)) found.set(name, id);
     }
   }
   return found;
+}
+
+/** Of the first listener that has one for the host, or of the first one that has any. */
+function certificateOf(host: string, listeners: readonly NamesOfListener[]): string | null {
+  for (const listener of listeners) {
+    const id = listener.certificateFor(host);
+    if (id !== null) return id;
+  }
+  return listeners.find(({ first }) => first !== null)?.first ?? null;
+}
+
+type NameOfCertificate = readonly [name: string, id: string];
+
+/**
+ * What the certificates of one listener name. A namespace may have tens of thousands of names, and as many hosts:
+ * each name is looked at once, and a host finds those that it has.
+ */
+class NamesOfListener {
+  readonly #certificates: readonly NamedCertificate[];
+  /** By name, the place of the first certificate that has it. */
+  readonly #places = new Map<string, number>();
+  readonly #all: NameOfCertificate[] = [];
+  /** By host pattern, the names within it; for those alone that routes have. */
+  readonly #within = new Map<string, NameOfCertificate[]>();
+
+  /** @param hosts Patterns that `within` is asked for. */
+  constructor(certificates: readonly NamedCertificate[], hosts: ReadonlySet<string | null>) {
+    this.#certificates = certificates;
+    for (const [place, { id, names }] of certificates.entries()) {
+      for (const name of names) {
+        // What the first one has is its.
+        if (this.#places.has(name)) continue;
+        this.#places.set(name, place);
+        this.#all.push([name, id]);
+        for (const pattern of hosts.size === 0 ? [] : patternsOver(name)) {
+          if (hosts.has(pattern)) addTo(this.#within, pattern, [name, id]);
+        }
+      }
+    }
+  }
+
+  get first(): string | null {
+    return this.#certificates[0]?.id ?? null;
+  }
+
+  /** Of the first one that names the host; null where none does. */
+  certificateFor(host: string): string | null {
+    const places = namesFor(host).flatMap((name) => this.#places.get(name) ?? []);
+    return places.length === 0 ? null : this.#certificates[Math.min(...places)].id;
+  }
+
+  /** @param host Null for any. */
+  within(host: string | null): readonly NameOfCertificate[] {
+    return host === null ? this.#all : this.#within.get(host) ?? [];
+  }
+}
+
+/** Patterns of routes that have a name. The star of a certificate stands for one label, that of a route for more. */
+function patternsOver(name: string): readonly string[] {
+  return name.startsWith("*.") ? [name, ...broaderPatterns(name)] : [...broaderPatterns(name)];
+}
+
+function addTo(
+  lists: Map<string, NameOfCertificate[]>,
+  pattern: string,
+  name: NameOfCertificate,
+): void {
+  const list = lists.get(pattern);
+  if (list === undefined) lists.set(pattern, [name]);
+  else list.push(name);
 }
 
 /** A route for more hosts than one. */

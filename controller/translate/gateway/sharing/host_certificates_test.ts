@@ -39,22 +39,21 @@ function scene(
         Object.entries(certificates).map(([id, names]) => ({ id, names: new Set(names) })),
       ]),
     ),
-    new Ownership({
-      ...{
-        mode: "namespace",
-        assigned: new Map(),
-        contested: new Set(),
-        claims: null,
-        problems: [],
-      },
-      owners: new Map(
-        Object.entries(owners).map(([host, namespace]): [string, HostOwner] => [
-          host,
-          { namespace, because: "claim", since: null, sharers: [], guests: [], isDeep: true },
-        ]),
-      ),
-    }),
+    ownedBy(owners),
   );
+}
+
+/** @param owners Namespaces, by host. */
+function ownedBy(owners: Readonly<Record<string, string>>): Ownership {
+  return new Ownership({
+    ...{ mode: "namespace", assigned: new Map(), contested: new Set(), claims: null, problems: [] },
+    owners: new Map(
+      Object.entries(owners).map(([host, namespace]): [string, HostOwner] => [
+        host,
+        { namespace, because: "claim", since: null, sharers: [], guests: [], isDeep: true },
+      ]),
+    ),
+  });
 }
 
 Deno.test("a host gets the certificate that names it, of whichever listener its routes are on", () => {
@@ -87,4 +86,59 @@ Deno.test("names in a certificate count only where no other namespace owns them 
       "free.test",
     ]);
   }
+});
+
+Deno.test("certificates give the names below a wildcard of a route to the first one that has them", () => {
+  const found = scene(
+    {
+      "shop/one": {
+        first: ["a.b.shop.test", "*.b.shop.test"],
+        second: ["a.b.shop.test", "x.test"],
+      },
+      "shop/two": { third: ["shop.test", "b.shop.test", "*.shop.test"] },
+    },
+    [
+      ["shop", "*.b.shop.test", "shop/one"],
+      ["shop", "*.shop.test", "shop/two"],
+      ["shop", "*.shop.test", "shop/one"],
+    ],
+  );
+  assert.deepEqual(Object.fromEntries(found), {
+    "*.b.shop.test": "first",
+    "*.shop.test": "third",
+    "a.b.shop.test": "first",
+    "b.shop.test": "third",
+  });
+});
+
+Deno.test("hosts of routes look at each name of a certificate once", () => {
+  const id = sharedListenerId("shop/gw", "l", "https");
+  let looks = 0;
+  class CountedNames extends Set<string> {
+    override *[Symbol.iterator]() {
+      for (const name of this.values()) {
+        looks++;
+        yield name;
+      }
+      return undefined;
+    }
+  }
+  const origin = { kind: "HTTPRoute", namespace: "shop", name: "web", field: "" };
+  const many = Array.from({ length: 500 }, (_, i) => i);
+  const found = hostCertificates(
+    many.map((i): Route => ({
+      id: `${i}`,
+      host: `*.h${i}.test`,
+      listeners: [id],
+      match: { path: { type: "Prefix", value: "/" } },
+      action: { kind: "forward", backends: [] },
+      origin,
+    })),
+    [secureListener("shop/gw", "https", { id, origin })],
+    new Map([[id, [{ id: "c", names: new CountedNames(many.map((i) => `a.h${i}.test`)) }]]]),
+    ownedBy({}),
+  );
+  assert.equal(found.get("a.h499.test"), "c");
+  assert.equal(found.size, 2 * many.length);
+  assert.equal(looks, many.length);
 });
