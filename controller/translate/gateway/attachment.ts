@@ -7,12 +7,13 @@
 import { type Condition, falseCondition } from "./objects/condition.ts";
 import type { GatewayModel } from "./objects/gateway.ts";
 import { type Hostname, intersection } from "./objects/hostname.ts";
-import type { ListenerModel, RouteKind } from "./objects/listener.ts";
+import type { HttpRouteModel } from "./objects/http_route.ts";
+import { HTTP_ROUTE, type ListenerModel, type RouteKind } from "./objects/listener.ts";
 import type { ParentRef } from "./objects/parent_ref.ts";
 
 export interface AttachedListener {
   readonly listener: ListenerModel;
-  /** The hosts of the route on the listener; none where others have them. */
+  /** The hosts of the route on the listener; none where others have them. The same list for the same hostname. */
   readonly hostnames: readonly Hostname[];
 }
 
@@ -25,14 +26,25 @@ export type Attachment =
   }
   | { readonly ok: false; readonly condition: Condition };
 
-/** What is looked at of a route. */
-export interface AttachingRoute {
-  readonly kind: RouteKind;
+/** What is looked at of a route, on all of its parents. */
+export class AttachingRoute {
+  readonly kind: RouteKind = HTTP_ROUTE;
   readonly namespace: string;
-  /** Empty for any host. */
-  readonly hostnames: readonly string[];
-  /** It names hosts, and none of them is one. */
-  readonly hasNoHost: boolean;
+  readonly #route: Pick<HttpRouteModel, "hostnames" | "hasNoHost">;
+  /** By hostname of a listener: a route may have thousands of listeners, with few of them. */
+  readonly #hosts = new Map<Hostname, readonly Hostname[]>();
+
+  constructor(route: Pick<HttpRouteModel, "identity" | "hostnames" | "hasNoHost">) {
+    this.namespace = route.identity.ref.namespace;
+    this.#route = route;
+  }
+
+  /** The very same list again for the same hostname of a listener. */
+  hostsOn(hostname: Hostname): readonly Hostname[] {
+    let hosts = this.#hosts.get(hostname);
+    if (hosts === undefined) this.#hosts.set(hostname, hosts = hostsOf(hostname, this.#route));
+    return hosts;
+  }
 }
 
 /** Of namespaces, by name; null where they cannot be read: then no selector selects any. */
@@ -64,7 +76,10 @@ export function attach(
         `${route.namespace}. Change allowedRoutes of the listener.`,
     );
   }
-  const listeners = open.map((listener) => ({ listener, hostnames: hostsOf(listener, route) }))
+  const listeners = open.map((listener) => ({
+    listener,
+    hostnames: route.hostsOn(listener.hostname),
+  }))
     .filter(({ hostnames }) => hostnames.length > 0);
   return listeners.length > 0 ? { ok: true, listeners } : notAccepted(
     "NoMatchingListenerHostname",
@@ -104,8 +119,8 @@ function allows(
 }
 
 function hostsOf(
-  { hostname }: ListenerModel,
-  { hostnames, hasNoHost }: AttachingRoute,
+  hostname: Hostname,
+  { hostnames, hasNoHost }: Pick<HttpRouteModel, "hostnames" | "hasNoHost">,
 ): readonly Hostname[] {
   if (hasNoHost) return [];
   if (hostnames.length === 0) return [hostname];

@@ -31,6 +31,7 @@ import {
   routesOverCluster,
 } from "./route_bounds.ts";
 import type { DemandingRoute, RouteDemand, TotalDemand } from "./route_demands.ts";
+import { AttachmentRoom } from "./attachment_room.ts";
 import { BackendTlsPolicies } from "./objects/backend_tls_policy.ts";
 import { CertificateRoom } from "./certificate_bounds.ts";
 import { besideRoutes, type FoundCertificates, guardRoom } from "./beside_routes.ts";
@@ -297,15 +298,6 @@ function weigh(
   const admission = new HostAdmission(sharing.ownership, sharing.ingresses);
   const policies = new BackendTlsPolicies(objects.backendTlsPolicies);
   const listenerSets = listenerSetStatuses(objects.listenerSets, gateways);
-  const attachments = new RouteAttachments(
-    gateways,
-    admission,
-    listenerSets,
-    grants,
-    policies,
-    context,
-  );
-  const attached = routes.flatMap((route) => attachments.attach(route) ?? []);
   const placed = placeListeners(
     gateways,
     (listener, gateway) =>
@@ -313,6 +305,17 @@ function weigh(
     published?.listeners ?? [],
     listenRange,
   );
+  const attachments = new RouteAttachments(
+    gateways,
+    placed.ids,
+    new AttachmentRoom(context.bounds, published, placed.ids),
+    admission,
+    listenerSets,
+    grants,
+    policies,
+    context,
+  );
+  const attached = routes.flatMap((route) => attachments.attach(route) ?? []);
   const demanding = demandingRoutes(attached.filter(({ isServed }) => isServed), placed.ids);
   const demands = readers.demands.totals(demanding);
   const crowded = crowdedNamespaces(demands, context);
@@ -357,8 +360,8 @@ function demandingRoutes(
   ids: ReadonlyMap<ListenerModel, string>,
 ): readonly DemandingRoute[] {
   const places = placesOf(ids);
-  return routes.map(({ route, hosts }) => ({
-    route,
+  return routes.map(({ route, hosts, unplacedBytes }) => ({
+    ...{ route, unplacedBytes },
     hosts: new Map(Array.from(hosts, ([host, listeners]) => [
       host,
       [...listeners].flatMap((listener) => places.get(listener) ?? []),

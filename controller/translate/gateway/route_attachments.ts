@@ -6,14 +6,17 @@
 import { unsharedId } from "../../../shared/snapshot/listener_id.ts";
 import type { Action, Route } from "../../../shared/snapshot/types.ts";
 import { type Identity, keyOf } from "../../base/identity.ts";
+import { isSameList } from "../../base/memo.ts";
 import { GATEWAY_API, GATEWAYS, HTTP_ROUTES, SERVICES } from "../../kube/types.ts";
 import { serviceOf } from "../model/backend_ref.ts";
 import {
   attach,
-  type AttachingRoute,
+  type AttachedListener,
+  AttachingRoute,
   type Attachment,
   type NamespaceLabels,
 } from "./attachment.ts";
+import type { AttachmentRoom, ListenersOfHosts } from "./attachment_room.ts";
 import {
   type BackendModel,
   resolveBackend,
@@ -24,9 +27,10 @@ import {
 import type { BackendTlsPolicies } from "./objects/backend_tls_policy.ts";
 import { atField, type Condition } from "./objects/condition.ts";
 import type { ConfiguredGateway } from "./gateway_parameters.ts";
-import type { HostAdmission } from "./host_admission.ts";
+import type { HostAdmission, RouteAdmission } from "./host_admission.ts";
+import type { Hostname } from "./objects/hostname.ts";
 import { type HttpRouteModel, resolvedRefsOf, rulesConditions } from "./objects/http_route.ts";
-import { HTTP_ROUTE, type ListenerModel } from "./objects/listener.ts";
+import type { ListenerModel } from "./objects/listener.ts";
 import type { ListenerSetStatus } from "./objects/listener_set.ts";
 import type { ParentRef } from "./objects/parent_ref.ts";
 import type { ReferenceGrants } from "./objects/reference_grant.ts";
@@ -61,12 +65,18 @@ export interface ParentStatus {
   readonly conditions: readonly Condition[];
 }
 
-/** A route that has a parent of ours. */
-export interface RouteParents {
+/** An attachment without its hosts, of which there may be far too many. */
+export type ParentAttachment =
+  | { readonly ok: true; readonly listeners: readonly ListenerModel[]; readonly note?: string }
+  | Extract<Attachment, { ok: false }>;
+
+/** A route that has a parent of ours; its hosts on listeners that are served. */
+export interface RouteParents extends ListenersOfHosts {
   readonly route: HttpRouteModel;
-  /** By host pattern. */
-  readonly hosts: ReadonlyMap<string, ReadonlySet<ListenerModel>>;
-  readonly parents: readonly { readonly parent: ParentRef; readonly attachment: Attachment }[];
+  readonly parents: readonly {
+    readonly parent: ParentRef;
+    readonly attachment: ParentAttachment;
+  }[];
   /** Whether it has a host on a listener. */
   readonly isServed: boolean;
 }
@@ -81,10 +91,17 @@ export class RouteAttachments {
   readonly #grants: ReferenceGrants;
   readonly #policies: BackendTlsPolicies;
   readonly #context: AttachmentContext;
-  readonly #counts = new Map<ListenerModel, Set<HttpRouteModel>>();
+  readonly #room: AttachmentRoom;
+  readonly #ids: ReadonlyMap<ListenerModel, string>;
+  readonly #counts = new Map<ListenerModel, number>();
+  /** Listeners that a route attaches to, by key of the Gateway: mostly the same for all. */
+  readonly #lists = new Map<string, readonly ListenerModel[]>();
 
+  /** @param ids Of listeners that are served. */
   constructor(
     gateways: readonly ConfiguredGateway[],
+    ids: ReadonlyMap<ListenerModel, string>,
+    room: AttachmentRoom,
     admission: HostAdmission,
     listenerSets: readonly ListenerSetStatus[],
     grants: ReferenceGrants,
@@ -92,6 +109,8 @@ export class RouteAttachments {
     context: AttachmentContext,
   ) {
     this.#gateways = new Map(gateways.map((gateway) => [gateway.identity.key, gateway]));
+    this.#ids = ids;
+    this.#room = room;
     this.#admission = admission;
     this.#listenerSets = new Map(listenerSets.map((each) => [each.identity.key, each]));
     this.#grants = grants;
@@ -101,28 +120,39 @@ export class RouteAttachments {
 
   /** Routes that are accepted on a listener, whether or not they are served. */
   count(listener: ListenerModel): number {
-    return this.#counts.get(listener)?.size ?? 0;
+    return this.#counts.get(listener) ?? 0;
   }
 
-  /** Null for a route without a parent of ours. */
+  /** Null for a route without a parent of ours. Older routes come first. */
   attach(route: HttpRouteModel): RouteParents | null {
-    const attaching = { ...route, kind: HTTP_ROUTE, namespace: route.identity.ref.namespace };
+    const attaching = new AttachingRoute(route);
+    const admission = this.#admission.ofRoute(attaching.namespace);
+    // Each listener once, by however many parents: its hosts depend on the route alone.
+    const served = new Map<ListenerModel, readonly Hostname[]>();
+    let isServed = false;
     const parents = route.parents.flatMap((parent) => {
-      const attachment = this.#attach(parent, attaching);
-      return attachment === null ? [] : { parent, attachment };
+      const attachment = this.#attach(parent, attaching, admission);
+      if (attachment === null) return [];
+      if (!attachment.ok) return { parent, attachment };
+      for (const { listener, hostnames } of attachment.listeners) {
+        if (hostnames.length === 0) continue;
+        isServed = true;
+        if (this.#ids.has(listener)) served.set(listener, hostnames);
+      }
+      const listeners = this.#listOf(keyOf(parent), attachment.listeners);
+      return { parent, attachment: { ...attachment, listeners } };
     });
     if (parents.length === 0) return null;
-    const listeners = parents.flatMap(({ attachment }) =>
-      attachment.ok ? attachment.listeners : []
-    );
-    const hosts = new Map<string, Set<ListenerModel>>();
-    for (const { listener, hostnames } of listeners) {
-      for (const hostname of hostnames) {
-        const host = hostname ?? "*";
-        hosts.set(host, (hosts.get(host) ?? new Set()).add(listener));
-      }
-    }
-    return { route, parents, hosts, isServed: hosts.size > 0 };
+    return { route, parents, isServed, ...this.#room.place(route, served) };
+  }
+
+  /** The very same list as of the route before that has the same ones. */
+  #listOf(gateway: string, attached: readonly AttachedListener[]): readonly ListenerModel[] {
+    const list = attached.map(({ listener }) => listener);
+    const known = this.#lists.get(gateway);
+    if (known !== undefined && isSameList(known, list)) return known;
+    this.#lists.set(gateway, list);
+    return list;
   }
 
   /** @param refusal Why it is not served as it is written, though it attaches; null where it is. */
@@ -135,10 +165,11 @@ export class RouteAttachments {
     const isAccepted = rules.some(({ type, status }) => type === "Accepted" && status === "True");
     const isTaken = isServed && refusal === null;
     const backends = route.rules.map((rule) => this.#resolve(rule, identity, isTaken));
-    for (const { attachment } of isAccepted ? parents : []) {
-      for (const { listener } of attachment.ok ? attachment.listeners : []) {
-        this.#counts.set(listener, (this.#counts.get(listener) ?? new Set()).add(route));
-      }
+    const listeners = (isAccepted ? parents : []).flatMap(({ attachment }) =>
+      attachment.ok ? attachment.listeners : []
+    );
+    for (const listener of new Set(listeners)) {
+      this.#counts.set(listener, (this.#counts.get(listener) ?? 0) + 1);
     }
     // Rules that are all refused stay too, and reply 500: their requests must not go elsewhere.
     if (isTaken) this.routes.push({ route, backends, hosts });
@@ -205,7 +236,11 @@ export class RouteAttachments {
   }
 
   /** Null for a parent that is none of ours. */
-  #attach(parent: ParentRef, route: AttachingRoute): Attachment | null {
+  #attach(
+    parent: ParentRef,
+    route: AttachingRoute,
+    admission: RouteAdmission,
+  ): Attachment | null {
     if (parent.kind !== GATEWAYS.kind) {
       const refused = this.#listenerSets.get(keyOf(parent));
       if (refused === undefined) return null;
@@ -214,8 +249,7 @@ export class RouteAttachments {
     }
     const gateway = this.#gateways.get(keyOf(parent));
     if (gateway === undefined) return null;
-    const attachment = attach(parent, gateway, route, this.#context.namespaces);
-    return this.#admission.admit(gateway, attachment, route.namespace);
+    return admission.admit(gateway, attach(parent, gateway, route, this.#context.namespaces));
   }
 
   #resolve(
@@ -238,7 +272,10 @@ export class RouteAttachments {
   }
 }
 
-function acceptedOf(attachment: Attachment, rules: readonly Condition[]): readonly Condition[] {
+function acceptedOf(
+  attachment: ParentAttachment,
+  rules: readonly Condition[],
+): readonly Condition[] {
   if (!attachment.ok) return [attachment.condition];
   const { note } = attachment;
   return note === undefined

@@ -40,10 +40,10 @@ export interface RouteRefusal {
 
 const NOTHING: RouteDemand = { routes: 0, bytes: 0 };
 
-/** Namespaces with a route of which only a stub was kept. */
+/** Namespaces with a route of which only a part was kept: of its object, or of what it attaches to. */
 export function cutNamespaces(routes: readonly DemandingRoute[]): ReadonlySet<string> {
   return new Set(
-    routes.filter(({ route }) => route.excess !== null)
+    routes.filter(({ route, unplacedBytes }) => route.excess !== null || unplacedBytes > 0)
       .map(({ route }) => route.identity.ref.namespace),
   );
 }
@@ -119,7 +119,7 @@ export function refusedRoutes(
     }
     const total = totals.get(namespace)!;
     const more = plus(demands.of(each), had, -1);
-    const bound = boundOver(plus(total, more), bounds, more);
+    const bound = each.unplacedBytes > 0 ? "hostBytes" : boundOver(plus(total, more), bounds, more);
     if (bound === null) {
       totals.set(namespace, plus(total, more));
       continue;
@@ -148,9 +148,10 @@ function publishedRoutes(
   const before = publishedByRoute(published, namespaces);
   const sets = filterSets.of(published);
   return routes.filter(({ route }) => namespaces.has(route.identity.ref.namespace))
-    .map(({ route, hosts }) => {
+    .map((each) => {
+      const { route } = each;
       const published = before.get(route.identity.key) ?? [];
-      return { route, hosts, published, had: publishedDemand(route, published, sets) };
+      return { ...each, published, had: publishedDemand(route, published, sets) };
     });
 }
 

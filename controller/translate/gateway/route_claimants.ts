@@ -17,10 +17,11 @@ import type { HostClaimant } from "../hosts/host_owner.ts";
 import { isDying } from "../hosts/namespace_facts.ts";
 import { ANY_HOST } from "../model/host.ts";
 import type { NamespaceBounds } from "../bounds/namespace_bounds.ts";
-import { attach, type NamespaceLabels } from "./attachment.ts";
+import { attach, AttachingRoute, type NamespaceLabels } from "./attachment.ts";
 import type { ConfiguredGateway } from "./gateway_parameters.ts";
+import type { Hostname } from "./objects/hostname.ts";
 import type { HttpRouteModel } from "./objects/http_route.ts";
-import { HTTP_ROUTE, type ListenerModel } from "./objects/listener.ts";
+import type { ListenerModel } from "./objects/listener.ts";
 import { type RouteNamespaces, shareableListeners } from "./shared_listeners.ts";
 import type { LapsedRoute } from "./sharing/kept_hosts.ts";
 import { claimantOf, ClaimantsByRoute } from "./sharing/claimant.ts";
@@ -43,11 +44,6 @@ export interface ClaimContext {
   readonly elsewhere: ReadonlySet<string>;
 }
 
-interface SharedGateway {
-  readonly gateway: ConfiguredGateway;
-  readonly listeners: readonly ListenerModel[];
-}
-
 export class RouteClaimants {
   readonly #known = new ClaimantsByRoute();
   #last: readonly HostClaimant[] = NONE;
@@ -57,10 +53,10 @@ export class RouteClaimants {
     routes: readonly HttpRouteModel[],
     { namespaces, bounds, published, elsewhere }: ClaimContext,
   ): NamedHosts {
-    const shared = new Map<string, SharedGateway>();
+    const shared = new Map<string, ConfiguredGateway>();
     for (const gateway of gateways) {
       const listeners = shareableListeners(gateway);
-      if (listeners.length > 0) shared.set(gateway.identity.key, { gateway, listeners });
+      if (listeners.length > 0) shared.set(gateway.identity.key, { ...gateway, listeners });
     }
     const attached = new Map<ListenerModel, Set<string>>();
     const room = new ClaimRoom(bounds, published);
@@ -139,20 +135,24 @@ class ClaimRoom {
 /** @param attached Gets the listeners to which the route attaches. */
 function hostsOf(
   route: HttpRouteModel,
-  shared: ReadonlyMap<string, SharedGateway>,
+  shared: ReadonlyMap<string, ConfiguredGateway>,
   namespaces: NamespaceLabels,
   attached: Map<ListenerModel, Set<string>>,
 ): readonly string[] {
   const { namespace } = route.identity.ref;
+  const attaching = new AttachingRoute(route);
   const hosts = new Set<string>();
+  const seen = new Set<readonly Hostname[]>();
   for (const parent of route.parents) {
-    const found = parent.kind === GATEWAYS.kind ? shared.get(keyOf(parent)) : undefined;
-    if (found === undefined) continue;
-    const { gateway, listeners } = found;
-    const attaching = { ...route, kind: HTTP_ROUTE, namespace };
-    const attachment = attach(parent, { ...gateway, listeners }, attaching, namespaces);
+    const gateway = parent.kind === GATEWAYS.kind ? shared.get(keyOf(parent)) : undefined;
+    if (gateway === undefined) continue;
+    const attachment = attach(parent, gateway, attaching, namespaces);
     for (const { listener, hostnames } of attachment.ok ? attachment.listeners : []) {
-      attached.set(listener, (attached.get(listener) ?? new Set()).add(namespace));
+      const own = attached.get(listener);
+      if (own === undefined) attached.set(listener, new Set([namespace]));
+      else own.add(namespace);
+      if (seen.has(hostnames)) continue;
+      seen.add(hostnames);
       for (const hostname of hostnames) if (hostname !== null) hosts.add(hostname);
     }
   }

@@ -43,6 +43,8 @@ export interface DemandingRoute {
   readonly route: HttpRouteModel;
   /** By host pattern, the listeners that are served. */
   readonly hosts: ReadonlyMap<string, readonly Place[]>;
+  /** What it asks for beyond these, too much to be put together (`attachment_room.ts`); 0 for nothing. */
+  readonly unplacedBytes: number;
 }
 
 /** What rules ask for: each is looked at once as long as it lives. */
@@ -106,7 +108,8 @@ export class RouteDemands {
     const totals = new Map<string, TotalDemand>();
     for (const each of routes) {
       const { namespace } = each.route.identity.ref;
-      const demand = this.of(each);
+      const measured = this.of(each);
+      const demand = { ...measured, bytes: measured.bytes + each.unplacedBytes };
       const before = totals.get(namespace);
       totals.set(
         namespace,
