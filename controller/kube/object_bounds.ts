@@ -180,7 +180,7 @@ function stubOf<T extends KubeObject>(object: T, exceeded: Exceeded, kind: Bound
   const { ingressClassName, gatewayClassName, tls, type, ...others } = (spec ?? {}) as Readonly<
     Record<string, unknown>
   >;
-  const { parentRef, parentRefs, hostnames, targetRefs } = others;
+  const { parentRef, parentRefs, hostnames, targetRef, targetRefs } = others;
   const stub = {
     metadata: {
       ...object.metadata,
@@ -194,7 +194,8 @@ function stubOf<T extends KubeObject>(object: T, exceeded: Exceeded, kind: Bound
         ...(type === undefined ? {} : { type }),
         ...within({ parentRef }, ATTACHMENT_BYTES),
         ...within({ parentRefs }, ATTACHMENT_BYTES),
-        // Services that are not spoken to in plain text.
+        // Services that are not spoken to in plain text; `targetRef` is that of v1alpha2.
+        ...within({ targetRef }, ATTACHMENT_BYTES),
         ...within({ targetRefs }, ATTACHMENT_BYTES),
         ...within({ hostnames }, ATTACHMENT_BYTES),
       },
