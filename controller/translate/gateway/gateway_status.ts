@@ -4,6 +4,7 @@
  * whoever writes the status.
  */
 import type { Identity } from "../../base/identity.ts";
+import { showSome } from "../../base/json.ts";
 import { GATEWAY_API, GATEWAYS } from "../../kube/types.ts";
 import type { ListenerCertificates } from "./certificate_refs.ts";
 import { type Condition, falseCondition, trueCondition } from "./objects/condition.ts";
@@ -105,7 +106,7 @@ function accepted(
 ): Condition {
   if (wrong.length === 0) return trueCondition("Accepted");
   const message = `${wrong.length === 1 ? "listener" : "listeners"} ${
-    wrong.map(({ name }) => name).join(", ")
+    showSome(wrong.map(({ name }) => name))
   } cannot be served; the conditions of each say why.`;
   return wrong.length === listeners.length
     ? falseCondition("Accepted", "ListenersNotValid", message)

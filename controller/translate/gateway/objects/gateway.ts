@@ -4,7 +4,7 @@
  *
  * https://gateway-api.sigs.k8s.io/reference/spec/#gateway
  */
-import { asList, asText, fieldOf, isAbsent, quote } from "../../../base/json.ts";
+import { asList, asText, fieldOf, isAbsent, quote, showSome } from "../../../base/json.ts";
 import { type Identity, readIdentity } from "../../../base/identity.ts";
 import { describeExcess, type Excess, excessOf } from "../../../kube/excess.ts";
 import { GATEWAYS } from "../../../kube/types.ts";
@@ -95,16 +95,16 @@ function conflictsOf(listeners: readonly ListenerModel[]): ReadonlyMap<string, C
   for (const sharing of byPort.values()) {
     const [{ port }] = sharing;
     const protocols = [...new Set(sharing.map(({ protocol }) => protocol))];
+    // Each listener has the message: with the names of all, it would grow with their square.
+    const shownProtocols = protocols.length === 2 ? protocols.join(" and ") : showSome(protocols);
     // HTTPS and TLS may share a port: the SNI selects the listener of both.
     if (new Set(protocols.map((each) => each === "HTTPS" ? "TLS" : each)).size > 1) {
       for (const { name, field } of sharing) {
         conflicts.set(name, {
           reason: "ProtocolConflict",
           message:
-            `${field}: listeners on port ${port} have the protocols ${
-              protocols.join(" and ")
-            }. Write ` +
-            "one protocol, or use another port.",
+            `${field}: listeners on port ${port} have the protocols ${shownProtocols}. Write one ` +
+            "protocol, or use another port.",
         });
       }
       continue;
@@ -112,12 +112,11 @@ function conflictsOf(listeners: readonly ListenerModel[]): ReadonlyMap<string, C
     const named = sharing.filter(({ isHostnameInvalid }) => !isHostnameInvalid);
     for (const [hostname, same] of Map.groupBy(named, (listener) => listener.hostname)) {
       if (same.length === 1) continue;
-      const names = same.map(({ name }) => name);
+      const names = showSome(same.map(({ name }) => name));
       for (const { name, field } of same) {
         conflicts.set(name, {
           reason: "HostnameConflict",
-          message:
-            `${field}: the listeners ${names.join(", ")} on port ${port} have the same hostname` +
+          message: `${field}: the listeners ${names} on port ${port} have the same hostname` +
             `${hostname === null ? "" : ` ${hostname}`}. Remove all but one.`,
         });
       }
