@@ -240,7 +240,7 @@ export function translateGatewayApi(
   }));
   const outcomes: ListenerOutcomes = {
     certificates: listenerTls,
-    overlaps: overlapConditions(gateways),
+    overlaps: overlapConditions(gateways, listenerTls),
     containerPorts,
     attachedRoutes: (listener) => attachments.count(listener),
   };

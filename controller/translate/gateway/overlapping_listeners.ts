@@ -1,7 +1,11 @@
 /**
- * HTTPS listeners whose hostnames overlap. In: the Gateways of our classes, the oldest first, with the conflicts of
- * their listeners. Out: the condition OverlappingTLSConfig of each listener that has hosts of another one on its
- * port. Where an address is shared, listeners of other Gateways count as well.
+ * HTTPS listeners whose hostnames overlap. In: the Gateways of our classes, the oldest first, with the conflicts and
+ * the certificates of their listeners. Out: the condition OverlappingTLSConfig of each listener that has hosts of
+ * another one on its port.
+ *
+ * The API requires it for listeners of one Gateway. Where an address is shared, listeners of other Gateways of the
+ * namespace count as well. Those of other namespaces do not: with one listener, a tenant would have the statuses of
+ * all others written. Nor do listeners without a certificate: there are no connections with theirs.
  *
  * Browsers send requests for several hosts by one connection where its certificate names them. Then the connection
  * has the certificate of one listener, and the request may be for another one.
@@ -10,6 +14,7 @@
  */
 import { formatObject } from "../../../shared/problem.ts";
 import type { ConfiguredGateway } from "./gateway_parameters.ts";
+import type { ListenerCertificates } from "./certificate_refs.ts";
 import { acceptedCondition } from "./gateway_status.ts";
 import { type Condition, trueCondition } from "./objects/condition.ts";
 import { broaderPatterns } from "../model/host.ts";
@@ -26,11 +31,13 @@ interface Served {
 /** Of listeners that overlap alone: the API wants the condition left out otherwise. */
 export function overlapConditions(
   gateways: readonly ConfiguredGateway[],
+  certificates: ReadonlyMap<ListenerModel, Pick<ListenerCertificates, "certificates">>,
 ): ReadonlyMap<ListenerModel, Condition> {
   const conditions = new Map<ListenerModel, Condition>();
   const served = gateways.filter(({ isServed }) => isServed).flatMap((gateway) =>
     gateway.listeners.filter((listener) =>
-      listener.protocol === "HTTPS" && acceptedCondition(listener, gateway).status === "True"
+      listener.protocol === "HTTPS" && certificates.get(listener)!.certificates.length > 0 &&
+      acceptedCondition(listener, gateway).status === "True"
     ).map((listener): Served => ({ gateway, listener }))
   );
   for (const onPort of Map.groupBy(served, socketOf).values()) {
@@ -41,9 +48,9 @@ export function overlapConditions(
   return conditions;
 }
 
-/** The same for all listeners to which one connection may lead. */
+/** The same for all listeners of a namespace to which one connection may lead. */
 function socketOf({ gateway: { identity, address }, listener: { port } }: Served): string {
-  return address === "shared" ? `${port}` : `${port} ${identity.key}`;
+  return `${port} ${address === "shared" ? identity.ref.namespace : identity.key}`;
 }
 
 /**
