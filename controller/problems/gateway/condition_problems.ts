@@ -26,7 +26,9 @@ export interface ProgrammedConditions {
 }
 
 /** Each once, in the order of classes, Gateways, routes and ListenerSets. */
-export function translationProblems(translation: GatewayTranslation): ConditionProblem[] {
+export function translationProblems(
+  translation: Omit<GatewayTranslation, "parts">,
+): ConditionProblem[] {
   const { classes, gateways, routes, listenerSets } = translation;
   return eachOnce([
     ...classes.flatMap(({ name, conditions }) =>
@@ -85,10 +87,14 @@ function isAboutListeners({ reason }: Condition): boolean {
   return reason === "ListenersNotValid";
 }
 
+/** What is the same for several parents, as that of backends, is one object: its problems are made once. */
 function routeProblems({ identity: { ref }, parents }: RouteStatus): ConditionProblem[] {
-  return parents.flatMap(({ index, conditions }) =>
-    conditionProblems(ref, `spec.parentRefs[${index}]`, conditions)
-  );
+  const seen = new Set<Condition>();
+  return parents.flatMap(({ index, conditions }) => {
+    const others = conditions.filter((condition) => !seen.has(condition));
+    for (const condition of others) seen.add(condition);
+    return conditionProblems(ref, `spec.parentRefs[${index}]`, others);
+  });
 }
 
 /** @param field Where it stands if the message does not say. */

@@ -8,7 +8,8 @@ import {
 } from "../../translate/gateway/objects/condition.ts";
 import { readInfrastructure } from "../../translate/gateway/objects/infrastructure.ts";
 import { SETTINGS } from "../../../tests/support/gateway_plan.ts";
-import { programmedProblems } from "./condition_problems.ts";
+import { resolvedRefsOf } from "../../translate/gateway/objects/http_route.ts";
+import { programmedProblems, translationProblems } from "./condition_problems.ts";
 
 const ACCEPTED = trueCondition("Accepted");
 const REFUSED = falseCondition("Accepted", "UnsupportedProtocol", "TCP is not supported.");
@@ -85,3 +86,53 @@ for (const [name, own, second, problems] of CASES) {
     assert.deepEqual(shown, problems);
   });
 }
+
+/** What is wrong with an HTTPRoute of so many parents, all of which have this condition. */
+function routeProblems(parents: number, condition: Condition) {
+  return translationProblems({
+    ...{ classes: [], gateways: [], listenerSets: [] },
+    routes: [{
+      identity: readIdentity("HTTPRoute", { metadata: { namespace: "shop", name: "web" } })!,
+      generation: 1,
+      parents: Array.from({ length: parents }, (_, index) => ({
+        ...{ parentRef: {}, index },
+        conditions: [ACCEPTED, condition],
+      })),
+    }],
+  });
+}
+
+function missingBackends(count: number): Condition {
+  return resolvedRefsOf([Array.from({ length: count }, (_, i) => ({
+    fault: falseCondition(
+      "ResolvedRefs",
+      "BackendNotFound",
+      `spec.rules[0].backendRefs[${i}]: Service shop/x${i} does not exist.`,
+    ),
+    ...{ upstream: "", refusal: null, weight: 1 },
+  }))]);
+}
+
+/** How many backends are missing, and what is said after those that are named. */
+const MISSING: readonly (readonly [backends: number, problems: number, last: string])[] = [
+  [1, 1, "spec.rules[0].backendRefs[0] Service shop/x0 does not exist"],
+  [16, 16, "spec.rules[0].backendRefs[15] Service shop/x15 does not exist"],
+  [256, 17, "spec.rules 240 more backends are not served: Correct them, too"],
+];
+
+for (const [backends, count, last] of MISSING) {
+  Deno.test(`${backends} missing backends of a route with 32 parents are ${count} problems`, () => {
+    const problems = routeProblems(32, missingBackends(backends));
+    assert.equal(problems.length, count);
+    const { field, message, remedy } = problems.at(-1)!;
+    assert.equal(`${field} ${message}${last.includes(":") ? `: ${remedy}` : ""}`, last);
+  });
+}
+
+Deno.test("problems of a route's backends are made once, however many parents it has", () => {
+  const { each, ...condition } = missingBackends(2);
+  let reads = 0;
+  const counted = Object.defineProperty({ ...condition }, "each", { get: () => (reads++, each) });
+  assert.equal(routeProblems(32, counted).length, 2);
+  assert.equal(reads, 1);
+});

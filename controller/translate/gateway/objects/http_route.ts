@@ -134,10 +134,16 @@ export function resolvedRefsOf(rules: readonly (readonly ResolvedBackend[])[]): 
   const [first] = each;
   if (each.length < 2) return first ?? trueCondition("ResolvedRefs");
   const { type, status, reason } = first;
-  const messages = each.slice(0, MAX_FAULTS).map(({ message }) => message);
-  const more = each.length - messages.length;
-  if (more > 0) messages.push(`${more} more backends are not served.`);
-  return { type, status, reason, message: messages.join(" "), each };
+  const shown = each.slice(0, MAX_FAULTS);
+  const messages = shown.map(({ message }) => message);
+  const more = each.length - shown.length;
+  if (more > 0) {
+    const rest = `${more} more backends are not served.`;
+    messages.push(rest);
+    // A problem for each of thousands would help nobody, and takes seconds for some hundred routes.
+    shown.push({ type, status, reason, message: `spec.rules: ${rest} Correct them, too.` });
+  }
+  return { type, status, reason, message: messages.join(" "), each: shown };
 }
 
 function refusedBackend(refusal: string): Condition {
