@@ -5,6 +5,7 @@
  *
  * A stub has who the object is, its class and its status, with the mark of `excess.ts`.
  */
+import { sizeWithoutStatus, statusAllowance } from "./counted_size.ts";
 import { CUT_TEXT, type Exceeded, type Excess } from "./excess.ts";
 import { sizeOf } from "./reduce.ts";
 import type { KubeObject } from "./types.ts";
@@ -12,9 +13,9 @@ import type { KubeObject } from "./types.ts";
 export interface ObjectBounds {
   /** Paths of one Ingress. */
   readonly ingressPaths: number;
-  /** Of one object of a `BoundedKind`, as JSON of the fields that are read. */
+  /** Of one object of a `BoundedKind`, as JSON of the fields that are read, without its status. */
   readonly objectBytes: number;
-  /** Of all objects of one of these kinds in one namespace. */
+  /** Of all objects of one of these kinds in one namespace, with an allowance for each status. */
   readonly namespaceBytes: number;
 }
 
@@ -115,16 +116,20 @@ export class ObjectLedger {
     }
     const before = tenant.objects.get(name)?.bytes ?? 0;
     const others = tenant.bytes - before;
-    const bytes = sizeOf(object);
+    const own = sizeWithoutStatus(object);
+    const bytes = own + statusAllowance(object);
     const { namespaceBytes } = this.#bounds;
     const crowded: Exceeded | null = bytes > before && others + bytes > namespaceBytes
       ? { bound: "namespace", limit: namespaceBytes }
       : null;
-    const excess: Exceeded | null = excessOfOne(this.#kind, object, bytes, this.#bounds) ?? crowded;
+    const excess: Exceeded | null = excessOfOne(this.#kind, object, own, this.#bounds) ?? crowded;
     const kept = excess === null ? object : stubOf(object, excess, this.#kind);
     this.#remove(tenant, name);
     const isCrowdedOut = excess?.bound === "namespace";
-    const entry = { bytes: excess === null ? bytes : sizeOf(kept), isCrowdedOut };
+    const entry = {
+      bytes: excess === null ? bytes : sizeWithoutStatus(kept) + statusAllowance(kept),
+      isCrowdedOut,
+    };
     tenant.objects.set(name, entry);
     tenant.bytes += entry.bytes;
     if (isCrowdedOut) tenant.crowdedOut++;
@@ -148,7 +153,7 @@ export function excessOfIngress(
   ingress: KubeObject,
   bounds: ObjectBounds = DEFAULT_OBJECT_BOUNDS,
 ): Exceeded | null {
-  return excessOfOne("Ingress", ingress, sizeOf(ingress), bounds);
+  return excessOfOne("Ingress", ingress, sizeWithoutStatus(ingress), bounds);
 }
 
 function excessOfOne(

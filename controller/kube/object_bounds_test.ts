@@ -193,6 +193,59 @@ for (const [kind, kept] of KEPT_SPECS) {
   });
 }
 
+/** A status in which an entry, or a condition, has so many bytes. */
+const STATUSES = {
+  "HTTPRoute with entries of ours": (bytes: number) => ({
+    parents: [{ controllerName: "pingress.io/gateway-controller", message: "x".repeat(bytes) }],
+  }),
+  "HTTPRoute with entries of another controller": (bytes: number) => ({
+    parents: [{ controllerName: "example.com/other", message: "x".repeat(bytes) }],
+  }),
+  "Gateway with conditions and listeners": (bytes: number) => ({
+    ...{ conditions: [{ message: "x".repeat(bytes) }], listeners: ["x".repeat(bytes)] },
+  }),
+  "ListenerSet with conditions": (bytes: number) => ({
+    conditions: [{ message: "x".repeat(bytes) }],
+  }),
+  "Ingress with addresses": (bytes: number) => ({
+    loadBalancer: { ingress: [{ hostname: "x".repeat(bytes) }] },
+  }),
+};
+
+function withStatus(name: string, status: unknown): KubeObject {
+  const spec = { parentRefs: [{ name: "web" }], listeners: [{ name: "http" }] };
+  return { metadata: { name, namespace: "crowd" }, spec, status } as unknown as KubeObject;
+}
+
+for (const [what, statusOf] of Object.entries(STATUSES)) {
+  Deno.test(`the status makes no stub of a ${what}`, () => {
+    const { take } = ledgerOf(what.split(" ")[0] as BoundedKind);
+    assert.equal(excessOf(take(withStatus("a", statusOf(5000)))), null);
+  });
+}
+
+Deno.test("statuses of the controller take no room of a namespace, those of others do", () => {
+  for (const [what, statusOf] of Object.entries(STATUSES)) {
+    const { take } = ledgerOf(what.split(" ")[0] as BoundedKind);
+    for (const name of ["a", "b", "c"]) take(withStatus(name, statusOf(3000)));
+    const stub = take(withStatus("d", undefined));
+    assert.equal(excessOf(stub)?.bound, what.includes("another") ? "namespace" : undefined, what);
+  }
+});
+
+Deno.test("each parent of a route takes as much room of a namespace, whatever its status says", () => {
+  const isWhole = (status: unknown) => {
+    const { take } = ledgerOf("HTTPRoute");
+    const parentRefs = Array.from({ length: 15 }, (_, i) => ({ name: `g${i}` }));
+    const route = { metadata: { name: "a", namespace: "crowd" }, spec: { parentRefs }, status };
+    take(route as unknown as KubeObject);
+    return excessOf(take({ ...route, metadata: { ...route.metadata, name: "b" } } as never)) ===
+      null;
+  };
+  const statuses = [undefined, { parents: [] }, STATUSES["HTTPRoute with entries of ours"](3000)];
+  assert.deepEqual(statuses.map(isWhole), [false, false, false]);
+});
+
 Deno.test("new and growing objects of a full namespace become stubs, existing ones stay", () => {
   const { take } = ledgerOf("Ingress");
   const isWhole = (object: KubeObject) => excessOf(take(object)) === null;

@@ -113,6 +113,9 @@ export const AUTOSCALERS = resource(
 
 /** https://gateway-api.sigs.k8s.io/reference/spec/ */
 export const GATEWAY_API = "gateway.networking.k8s.io";
+
+/** `spec.controllerName` of our GatewayClasses, and `controllerName` of our entries in a status. */
+export const GATEWAY_CONTROLLER = "pingress.io/gateway-controller";
 export const GATEWAY_CLASSES = resource(GATEWAY_API, "v1", "gatewayclasses", "GatewayClass");
 export const GATEWAYS = resource(GATEWAY_API, "v1", "gateways", "Gateway");
 export const HTTP_ROUTES = resource(GATEWAY_API, "v1", "httproutes", "HTTPRoute");

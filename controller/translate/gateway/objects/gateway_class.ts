@@ -3,10 +3,10 @@
  * whose parameters can be used are served; see `gateway_parameters.ts`.
  */
 import { asText, fieldOf } from "../../../base/json.ts";
+import { GATEWAY_CONTROLLER } from "../../../kube/types.ts";
 import { generationOf } from "./generation.ts";
 
-/** `spec.controllerName` of our classes. */
-export const GATEWAY_CONTROLLER = "pingress.io/gateway-controller";
+export { GATEWAY_CONTROLLER };
 
 export interface GatewayClassModel {
   readonly name: string;
