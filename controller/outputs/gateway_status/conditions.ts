@@ -7,6 +7,7 @@
  */
 import { asList, asText, fieldOf } from "../../base/json.ts";
 import type { Condition } from "../../translate/gateway/objects/condition.ts";
+import { MAX_MESSAGE, shortened } from "./message_limit.ts";
 
 /** As the API server has it. */
 export interface StandingCondition extends Condition {
@@ -21,18 +22,22 @@ export interface ConditionMerge {
   readonly generation: number;
   /** Types of ours that are removed where they are not wanted. */
   readonly optional?: ReadonlySet<string>;
+  /** Characters of a message; without it, those that the API takes. */
+  readonly maxMessage?: number;
   /** In ms since the epoch. */
   readonly now: number;
 }
 
-/** Characters of a message that the API takes. */
-const MAX_MESSAGE = 32_768;
-
 /** What stands keeps its place; what is new comes behind, in its own order. */
 export function mergeConditions(
   standing: unknown,
-  { wanted, generation, optional = new Set(), now }: ConditionMerge,
+  { wanted, generation, optional = new Set(), maxMessage = MAX_MESSAGE, now }: ConditionMerge,
 ): readonly unknown[] {
+  const stamp = (condition: Condition, present: unknown) =>
+    stamped(
+      { ...condition, message: shortened(condition.message, maxMessage) },
+      ...[present, generation, now] as const,
+    );
   const left = new Map(wanted.map((condition) => [condition.type, condition]));
   const merged: unknown[] = [];
   for (const present of asList(standing) ?? []) {
@@ -40,10 +45,10 @@ export function mergeConditions(
     const condition = left.get(type);
     if (condition !== undefined) {
       left.delete(type);
-      merged.push(stamped(condition, present, generation, now));
+      merged.push(stamp(condition, present));
     } else if (!optional.has(type)) merged.push(present);
   }
-  for (const condition of left.values()) merged.push(stamped(condition, null, generation, now));
+  for (const condition of left.values()) merged.push(stamp(condition, null));
   return merged;
 }
 
@@ -56,8 +61,7 @@ function stamped(
   const since = asText(fieldOf(present, "lastTransitionTime"));
   const isSame = fieldOf(present, "status") === status && since !== null;
   return {
-    ...{ type, status, reason, observedGeneration },
-    message: message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE - 1)}…` : message,
+    ...{ type, status, reason, observedGeneration, message },
     lastTransitionTime: isSame ? since : secondsOf(now),
   };
 }

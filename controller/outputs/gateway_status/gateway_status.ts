@@ -9,7 +9,8 @@ import { isAlike } from "../../kube/likeness.ts";
 import type { Condition } from "../../translate/gateway/objects/condition.ts";
 import type { GatewayStatus, ListenerStatus } from "../../translate/gateway/gateway_translation.ts";
 import { OVERLAPPING_TLS } from "../../translate/gateway/overlapping_listeners.ts";
-import { mergeConditions } from "./conditions.ts";
+import { type ConditionMerge, mergeConditions } from "./conditions.ts";
+import { messageLimit } from "./message_limit.ts";
 import type { GatewayAddress, GatewayAddressState } from "../addresses/plan.ts";
 import type { Programmed } from "./programmed.ts";
 import { type StatusChange, statusChange } from "./status_change.ts";
@@ -36,20 +37,19 @@ export function gatewayChange(
 ): StatusChange | null {
   const { generation } = status;
   const present = asList(fieldOf(standing, "listeners")) ?? [];
-  const listeners = status.listeners.map((listener) => {
+  const own = withProgrammed(status.conditions, programmed.gateway);
+  const ofListeners = status.listeners.map(({ name, conditions }) =>
+    withProgrammed(conditions, programmed.listeners.get(name) ?? null)
+  );
+  const merge = { generation, maxMessage: messageLimit([own, ...ofListeners]), now };
+  const listeners = status.listeners.map((listener, i) => {
     const before = present.find((each) => fieldOf(each, "name") === listener.name);
-    return listenerEntry(
-      before,
-      listener,
-      programmed.listeners.get(listener.name) ?? null,
-      generation,
-      now,
-    );
+    return listenerEntry(before, listener, { wanted: ofListeners[i], ...merge });
   });
   const wanted = {
     conditions: mergeConditions(fieldOf(standing, "conditions"), {
-      wanted: withProgrammed(status.conditions, programmed.gateway),
-      ...{ generation, now },
+      wanted: own,
+      ...merge,
     }),
     ...(address === null ? {} : { addresses: addressEntries(address.addresses) }),
     listeners,
@@ -75,20 +75,14 @@ function withProgrammed(
 
 function listenerEntry(
   present: unknown,
-  { name, supportedKinds, attachedRoutes, conditions }: ListenerStatus,
-  programmed: Condition | null,
-  generation: number,
-  now: number,
+  { name, supportedKinds, attachedRoutes }: ListenerStatus,
+  merge: ConditionMerge,
 ) {
   return {
     name,
     supportedKinds: supportedKinds.map(({ group, kind }) => ({ group, kind })),
     attachedRoutes,
-    conditions: mergeConditions(fieldOf(present, "conditions"), {
-      wanted: withProgrammed(conditions, programmed),
-      optional: OPTIONAL,
-      ...{ generation, now },
-    }),
+    conditions: mergeConditions(fieldOf(present, "conditions"), { ...merge, optional: OPTIONAL }),
   };
 }
 

@@ -1,7 +1,7 @@
 import { SETTINGS } from "../../../tests/support/gateway_plan.ts";
 import { readInfrastructure } from "../../translate/gateway/objects/infrastructure.ts";
-import { deepEqual, equal } from "node:assert/strict";
-import { trueCondition } from "../../translate/gateway/objects/condition.ts";
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { falseCondition, trueCondition } from "../../translate/gateway/objects/condition.ts";
 import { HTTP_ROUTE } from "../../translate/gateway/objects/listener.ts";
 import { gatewayChange, type WantedGateway } from "./gateway_status.ts";
 
@@ -119,4 +119,19 @@ Deno.test("OverlappingTLSConfig is removed from a listener when it overlaps with
   const standing = written({ ...before, status: overlapping });
   deepEqual(typesOf(standing), ["Accepted", "Programmed", "ResolvedRefs", overlap.type]);
   deepEqual(typesOf(written(before, standing)), ["Accepted", "Programmed", "ResolvedRefs"]);
+});
+
+Deno.test("a Gateway of 64 listeners in conflict has a status of 128 KiB at most", () => {
+  const names = Array.from({ length: 64 }, (_, i) => `${i}`.padEnd(253, "x"));
+  const value = wanted(Object.fromEntries(names.map((name) => [name, 0])));
+  const [accepted, conflicted] = ["Accepted", "Conflicted"].map((type) =>
+    falseCondition(type, "HostnameConflict", `the listeners ${names.slice(0, 5).join(", ")}`)
+  );
+  const listeners = value.status.listeners.map((listener) => ({
+    ...listener,
+    conditions: [accepted, trueCondition("ResolvedRefs"), conflicted],
+  }));
+  const fields = written({ ...value, status: { ...value.status, listeners } });
+  const bytes = new TextEncoder().encode(JSON.stringify(fields)).length;
+  ok(bytes < 128 << 10, `${bytes} bytes`);
 });

@@ -12,6 +12,7 @@ import { GATEWAY_API, GATEWAYS } from "../../kube/types.ts";
 import type { ParentStatus } from "../../translate/gateway/gateway_translation.ts";
 import { GATEWAY_CONTROLLER } from "../../translate/gateway/objects/gateway_class.ts";
 import { mergeConditions } from "./conditions.ts";
+import { messageLimit } from "./message_limit.ts";
 import { type StatusChange, statusChange } from "./status_change.ts";
 
 export interface WantedRoute {
@@ -34,13 +35,14 @@ export function routeChange(
   now: number,
 ): StatusChange | null {
   const left = new Map(parents.map((parent) => [parentKey(parent.parentRef, namespace), parent]));
+  const maxMessage = messageLimit(parents.map(({ conditions }) => conditions));
   const entry = ({ parentRef, conditions }: ParentStatus, present: unknown) => ({
     parentRef,
     controllerName: GATEWAY_CONTROLLER,
     conditions: mergeConditions(fieldOf(present, "conditions"), {
       wanted: conditions,
       optional: OPTIONAL,
-      ...{ generation, now },
+      ...{ generation, maxMessage, now },
     }),
   });
   const present = asList(fieldOf(standing, "parents")) ?? [];
