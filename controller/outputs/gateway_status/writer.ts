@@ -51,6 +51,19 @@ export const GATEWAY_INTERVALS: StatusIntervals = { least: 250, mostOfCounts: 1_
 const FIRST_PEACE = 10_000;
 const LAST_PEACE = 600_000;
 
+/**
+ * Writes of one object, of one generation, before the next have to wait: a status that changes by itself, for whatever
+ * reason, must not take the API server's disk.
+ */
+const RESTLESS_AFTER = 8;
+
+/** Milliseconds that the first of these waits, doubled with each further one, and the most. */
+const FIRST_REST = 1_000;
+const LAST_REST = 60_000;
+
+/** Milliseconds without a write, beside the rest, after which an object counts as calm again. */
+const CALM_AFTER = 60_000;
+
 /** Milliseconds after a conflict until it is looked at again, if the informer has nothing new. */
 const CONFLICT_PAUSE = 1_000;
 
@@ -78,6 +91,8 @@ interface LastWrite {
   readonly at: number;
   /** Milliseconds; the same is not written again before they are over. */
   readonly peace: number;
+  /** Writes up to this one that followed each other soon, of more than counts. */
+  readonly writesInARow: number;
   /** Milliseconds; a change of counts alone is not written before they are over. */
   readonly countInterval: number;
 }
@@ -136,7 +151,7 @@ export class GatewayStatusWriter {
   look(key: string): void {
     const { wanted, change } = this.#differenceOf(key);
     if (change === null) return;
-    this.#queue.add(key, Math.max(wanted!.holdFor?.() ?? 0, this.#pauseOf(key, change)));
+    this.#queue.add(key, Math.max(wanted!.holdFor?.() ?? 0, this.#pauseOf(key, wanted!, change)));
   }
 
   /** Whoever leads now may have written in between. */
@@ -169,17 +184,19 @@ export class GatewayStatusWriter {
   }
 
   /** Milliseconds from now on. */
-  #pauseOf(key: string, { isCountOnly }: StatusChange): number {
+  #pauseOf(key: string, { generation }: WantedStatus, { isCountOnly }: StatusChange): number {
     const last = this.#lastWrites.get(key);
     if (last === undefined) return 0;
-    const interval = isCountOnly ? last.countInterval : this.#intervals.least;
+    const interval = isCountOnly
+      ? last.countInterval
+      : Math.max(this.#intervals.least, last.generation === generation ? restAfter(last) : 0);
     return Math.max(0, last.at + interval - this.#clock.monotonic());
   }
 
   async #write(key: string): Promise<WriteOutcome> {
     const { object, wanted, change } = this.#differenceOf(key);
     if (object === null || change === null) return { kind: "unneeded" };
-    const pause = Math.max(wanted!.holdFor?.() ?? 0, this.#pauseOf(key, change));
+    const pause = Math.max(wanted!.holdFor?.() ?? 0, this.#pauseOf(key, wanted!, change));
     if (pause > 0) return { kind: "unneeded", again: pause };
     const now = this.#clock.monotonic();
     const last = this.#lastWrites.get(key) ?? null;
@@ -226,12 +243,27 @@ export class GatewayStatusWriter {
     const last = this.#lastWrites.get(key);
     const isQuiet = last === undefined || now - last.at > 2 * mostOfCounts;
     const interval = isQuiet ? least : last.countInterval;
+    const isRestless = last !== undefined && last.uid === uid && last.generation === generation &&
+      now - last.at < restAfter(last) + CALM_AFTER;
+    const writesInARow = (isRestless ? last.writesInARow : 0) + (isCountOnly ? 0 : 1);
+    if (writesInARow === RESTLESS_AFTER && last?.writesInARow !== RESTLESS_AFTER) {
+      log.warn("A status changes again and again", {
+        kind: resource.kind,
+        object: key.replace(/^\//, ""),
+      });
+    }
     this.#lastWrites.set(key, {
-      ...{ uid, generation, content, at: now },
+      ...{ uid, generation, content, at: now, writesInARow },
       peace: isFight ? Math.min(LAST_PEACE, 2 * before.peace) : firstPeace,
       countInterval: isCountOnly ? Math.min(mostOfCounts, 2 * interval) : least,
     });
   }
+}
+
+/** Milliseconds from a write to the next of the same generation. */
+function restAfter({ writesInARow }: LastWrite): number {
+  const over = writesInARow - RESTLESS_AFTER;
+  return over < 0 ? 0 : Math.min(LAST_REST, FIRST_REST * 2 ** over);
 }
 
 /** Of an object's key: its namespace, "" for none, and its name. */
