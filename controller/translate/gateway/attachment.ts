@@ -21,7 +21,7 @@ export type Attachment =
   | {
     readonly ok: true;
     readonly listeners: readonly AttachedListener[];
-    /** What of it is not served, and why; a sentence. Missing where all of it is. */
+    /** Which of its hosts are not served, and why; clauses. Missing where all of them are. */
     readonly note?: string;
   }
   | { readonly ok: false; readonly condition: Condition };

@@ -379,3 +379,22 @@ Deno.test("problems of certificates of a Gateway stay when something else change
   assert.deepEqual(reasons({ ingresses }), ["CertificateExpired cert"]);
   assert.deepEqual(reasons({ ingresses, secrets: [] }), []);
 });
+
+Deno.test("a route whose listener has no free port says so, and is served once there is one", () => {
+  const gateways = ["older", "web"].map((name, i) => ({
+    ...gatewayOf(name),
+    metadata: { name, namespace: "shop", creationTimestamp: `202${i}-01-01T00:00:00Z` },
+  }));
+  const acceptedWith = (to: number) => {
+    const gateway = { ...DEFAULT_GATEWAY_OPTIONS, listenRange: { from: 10_000, to } };
+    const { gateway: translation } = new Translator().translate(
+      { ...BASE, gateways, httpRoutes: [routeTo("a")] },
+      null,
+      { ...OPTIONS, gateway },
+      () => 0,
+    );
+    return translation!.routes[0].parents[0].conditions[0].message;
+  };
+  assert.equal(acceptedWith(10_000), "not served by listener http (PortUnavailable).");
+  assert.equal(acceptedWith(10_001), "");
+});

@@ -109,7 +109,6 @@ export class RouteAdmission {
     if (gateway.address === "own" || !attachment.ok) return attachment;
     const refused = new Set<string>();
     const waiting = new Set<string>();
-    const conflicts = new Set<string>();
     const seen = new Set<ExaminedHosts>();
     const ownerOf = this.#ownersOn(gateway);
     const listeners = attachment.listeners.flatMap(({ listener, hostnames }) => {
@@ -120,10 +119,6 @@ export class RouteAdmission {
         for (const each of examined.waiting) waiting.add(each);
       }
       if (examined.isRefused) return [];
-      const conflict = gateway.conflicts.get(listener.name);
-      if (conflict !== undefined) {
-        conflicts.add(`listener ${listener.name} (${conflict.reason})`);
-      }
       if (this.#admission.isAlone(listener.port, gateway)) {
         return { listener, hostnames: examined.open };
       }
@@ -150,11 +145,10 @@ export class RouteAdmission {
       };
     }
     const notes = [
-      ...(conflicts.size === 0 ? [] : [`not served by ${showSome([...conflicts])}`]),
       ...(refused.size === 0 ? [] : [`not served: ${showSome([...refused])}`]),
       ...(waiting.size === 0 ? [] : [showSome([...waiting])]),
     ];
-    return { ok: true, listeners, ...(notes.length === 0 ? {} : { note: `${notes.join("; ")}.` }) };
+    return { ok: true, listeners, ...(notes.length === 0 ? {} : { note: notes.join("; ") }) };
   }
 
   #examine(hostnames: readonly Hostname[]): ExaminedHosts {

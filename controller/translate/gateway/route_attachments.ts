@@ -6,6 +6,7 @@
 import { unsharedId } from "../../../shared/snapshot/listener_id.ts";
 import type { Action, Route } from "../../../shared/snapshot/types.ts";
 import { type Identity, keyOf } from "../../base/identity.ts";
+import { showSome } from "../../base/json.ts";
 import { isSameList } from "../../base/memo.ts";
 import { GATEWAY_API, GATEWAYS, HTTP_ROUTES, SERVICES } from "../../kube/types.ts";
 import { serviceOf } from "../model/backend_ref.ts";
@@ -27,6 +28,7 @@ import {
 import type { BackendTlsPolicies } from "./objects/backend_tls_policy.ts";
 import { atField, type Condition } from "./objects/condition.ts";
 import type { ConfiguredGateway } from "./gateway_parameters.ts";
+import { acceptedCondition } from "./gateway_status.ts";
 import type { HostAdmission, RouteAdmission } from "./host_admission.ts";
 import type { Hostname } from "./objects/hostname.ts";
 import { type HttpRouteModel, resolvedRefsOf, rulesConditions } from "./objects/http_route.ts";
@@ -179,9 +181,31 @@ export class RouteAttachments {
       parents: parents.map(({ parent, attachment }) => ({
         parentRef: parent.written,
         index: parent.index,
-        conditions: [...acceptedOf(attachment, rules), resolved],
+        conditions: [
+          ...acceptedOf(attachment, rules, this.#unserved(parent, attachment)),
+          resolved,
+        ],
       })),
     };
+  }
+
+  /** Listeners of an attachment that are not served, each with the reason; a clause. Null for none. */
+  #unserved(
+    parent: ParentRef,
+    attachment: ParentAttachment,
+  ): string | null {
+    const unserved = attachment.ok
+      ? attachment.listeners.filter((listener) => !this.#ids.has(listener))
+      : [];
+    if (unserved.length === 0) return null;
+    const gateway = this.#gateways.get(keyOf(parent))!;
+    return `not served by ${
+      showSome(
+        unserved.map((listener) =>
+          `listener ${listener.name} (${reasonAgainst(listener, gateway)})`
+        ),
+      )
+    }`;
   }
 
   /** What was published of a route, on the listeners that it attaches to, with backends that it may have now. */
@@ -272,17 +296,26 @@ export class RouteAttachments {
   }
 }
 
+/** Why a listener without an id is not served. */
+function reasonAgainst(listener: ListenerModel, gateway: ConfiguredGateway): string {
+  const accepted = acceptedCondition(listener, gateway);
+  if (accepted.status !== "True") return accepted.reason;
+  // What is left is that no port is free for it.
+  return gateway.isServed ? "PortUnavailable" : gateway.refusal!.reason;
+}
+
+/** @param unserved As `#unserved` gives it. */
 function acceptedOf(
   attachment: ParentAttachment,
   rules: readonly Condition[],
+  unserved: string | null,
 ): readonly Condition[] {
   if (!attachment.ok) return [attachment.condition];
-  const { note } = attachment;
-  return note === undefined
-    ? rules
-    : rules.map((condition) =>
-      condition.type === "Accepted" && condition.status === "True"
-        ? { ...condition, message: note }
-        : condition
-    );
+  const notes = [unserved ?? [], attachment.note ?? []].flat();
+  if (notes.length === 0) return rules;
+  return rules.map((condition) =>
+    condition.type === "Accepted" && condition.status === "True"
+      ? { ...condition, message: `${notes.join("; ")}.` }
+      : condition
+  );
 }
