@@ -149,8 +149,8 @@ const SECTIONS: readonly (readonly [title: string, rows: readonly Row[]])[] = [
     [
       "EndpointLimitExceeded",
       ["Service"],
-      ERROR,
-      "the backends of the namespace have more endpoints than the [limit](tenants.md#bounds)",
+      BOTH,
+      "the backends of the namespace have more endpoints than the [limit](tenants.md#bounds); some get no requests, or they are used from all zones",
     ],
     [
       "ClusterLimitExceeded",
@@ -201,6 +201,12 @@ const SECTIONS: readonly (readonly [title: string, rows: readonly Row[]])[] = [
       ["EndpointSlice"],
       ERROR,
       "an endpoint has no valid address and is ignored",
+    ],
+    [
+      "EndpointZoneInvalid",
+      ["EndpointSlice"],
+      WARNING,
+      "the zone or the hints of an endpoint are no names of zones and are ignored",
     ],
     [
       "EndpointNotAllowed",

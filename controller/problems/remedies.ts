@@ -64,6 +64,8 @@ export const REMEDIES: Readonly<Record<string, string>> = {
     "Check whether pods match the selector of the Service and are ready: kubectl get endpointslices.",
   DefaultBackendInvalid: "Name a Service of the namespace that has ready endpoints.",
   EndpointInvalid: "Write an IPv4 or IPv6 address; names need a Service of type ExternalName.",
+  EndpointZoneInvalid:
+    "Write zones as the nodes have them in the label topology.kubernetes.io/zone, of at most 63 characters, and at most 8 hints.",
   EndpointNotAllowed: "Use the address of a pod, or of a machine that is no node.",
   ExternalNameNotAllowed:
     "Use a Service with a selector or EndpointSlices, or start the controller with " +

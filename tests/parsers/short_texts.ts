@@ -47,6 +47,10 @@ export const SHORT_TEXTS: readonly Exceptions[] = [
     functions: {
       "controller/translate/bounds/gateway_tally.ts": ["ownerGuard"],
       "controller/translate/hosts/ownership.ts": ["Ownership.wildcardAbove"],
+      "controller/translate/model/endpoint_sizes.ts": [
+        "EndpointTally.add",
+        "differentCharacters",
+      ],
       "controller/translate/model/host.ts": ["broaderPatterns"],
       "controller/translate/model/route_place.ts": ["guardId"],
       "shared/snapshot/listener_id.ts": [

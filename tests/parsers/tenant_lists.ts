@@ -84,6 +84,7 @@ const TRANSLATED: readonly string[] = [
   "controller/translate/backends/endpoints.ts readEndpoints",
   "controller/translate/backends/endpoints.ts stateOf",
   "controller/translate/backends/plan_cache.ts PlanCache.of",
+  "controller/translate/backends/zone_names.ts readZones",
   "controller/translate/backends/upstream_tls.ts new UpstreamTlsReader",
   "controller/translate/bounds/held_certificates.ts new HeldCertificates",
   "controller/translate/certificates/certificate.ts coversHost",

@@ -34,6 +34,12 @@ export const BACKEND_EXAMPLES: Readonly<Record<string, string>> = {
     "endpoints:",
     "  - addresses: [db.example.com]",
   ].join("\n"),
+  EndpointZoneInvalid: [
+    "kind: EndpointSlice",
+    "endpoints:",
+    "  - addresses: [10.0.0.1]",
+    "    zone: rack 7, second row",
+  ].join("\n"),
   EndpointNotAllowed: [
     "kind: EndpointSlice",
     "endpoints:",

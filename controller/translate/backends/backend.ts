@@ -18,7 +18,7 @@ import { fieldOfFault, reportFinding } from "./backend_report.ts";
 import { API_SERVICE, type Denied, DeniedReader } from "./denied.ts";
 import { isSamePart } from "../../../shared/snapshot/equality.ts";
 import { EndpointLimiter, type NamedBound } from "./endpoint_bound.ts";
-import { EndpointIndex, type Slice, type SlicesByService } from "./endpoints.ts";
+import { EndpointIndex, type Slice, type SlicesByService, tallyOf } from "./endpoints.ts";
 import { keyOf, ObjectIndex } from "../../base/identity.ts";
 import type { Fault, Note } from "./fault.ts";
 import { type KnownPlan, PlanCache } from "./plan_cache.ts";
@@ -93,9 +93,7 @@ export class BackendResolver {
     this.#problems = problems;
     this.#limits = memory.limiter.limits(
       { ...bound, upstreams: bound.upstreams(this.#services) },
-      (service) =>
-        this.#slicesOf(service)
-          .reduce((sum, slice) => sum + slice.addresses(this.#options).value.length, 0),
+      (service) => tallyOf(this.#slicesOf(service), this.#options),
       memory.allowsLocalEndpoints === allowLocalEndpoints
         ? memory.endpoints.changedSince(memory.slices)
         : null,

@@ -1,13 +1,21 @@
 /**
  * How many endpoints one namespace may have served, and all of them. In: the upstreams that Ingresses
- * and HTTPRoutes name, and how many endpoints each would have. Out: how many each may have, where they are too many:
+ * and HTTPRoutes name, and which endpoints each would have. Out: how many each may have, where they are too many:
  * the largest namespaces get fewer, and in them the largest upstreams, since an upstream of half of a
- * Service's pods still serves.
+ * Service's pods still serves. Before that they lose the zones of their endpoints.
+ *
+ * Numbers are of ordinary endpoints: one with an IPv6 address or many long names of zones is several of them.
  *
  * Each port of a Service that these name is an upstream with all pods of the Service, so that a few
  * EndpointSlices may make millions of endpoints, in proxies and before that in the controller.
  */
 import type { ProblemList } from "../../base/problems.ts";
+import {
+  differentCharacters,
+  type EndpointTally,
+  RANDOM,
+  USUAL_ENDPOINT,
+} from "../model/endpoint_sizes.ts";
 import type { ServiceModel } from "./service.ts";
 
 export interface EndpointBound {
@@ -39,14 +47,14 @@ export class EndpointLimiter {
   readonly #known = new Map<string, KnownDemand>();
 
   /**
-   * Endpoints that each upstream may have, of the namespaces that are over the bound.
+   * Endpoints that each upstream may have, of the namespaces that are over the bound; those have no zones.
    *
-   * @param countOf Endpoints of the Service with this key.
+   * @param endpointsOf Of the Service with this key.
    * @param changed Keys of the Services of which the number may differ from last time; null for all.
    */
   limits(
     bound: EndpointBound,
-    countOf: (service: string) => number,
+    endpointsOf: (service: string) => EndpointTally,
     changed: ReadonlySet<string> | null,
     problems: ProblemList,
   ): ReadonlyMap<string, number> {
@@ -57,7 +65,7 @@ export class EndpointLimiter {
     const demands = Array.from(bound.upstreams, ([namespace, ids]) => {
       let known = this.#known.get(namespace);
       if (known === undefined || known.ids !== ids) {
-        known = { ids, demand: demandOf(namespace, ids, countOf) };
+        known = { ids, demand: demandOf(namespace, ids, endpointsOf) };
         this.#known.set(namespace, known);
       }
       return known.demand;
@@ -86,8 +94,10 @@ function limitsOf(
       bound,
     );
     limits.set(namespace, limit);
-    for (const { service, count } of counts) {
-      if (count > limit) report(namespace, service, share < endpoints ? null : endpoints, problems);
+    const most = share < endpoints ? null : endpoints;
+    for (const { service, count, hasZones } of counts) {
+      if (count > limit) report(namespace, service, most, "some", problems);
+      else if (hasZones) report(namespace, service, most, "zones", problems);
     }
   }
   return limits;
@@ -100,26 +110,35 @@ interface Demand {
   readonly counts: readonly {
     readonly service: string;
     readonly times: number;
+    /** Without zones. */
     readonly count: number;
+    readonly hasZones: boolean;
   }[];
+  /** With zones. */
   readonly total: number;
 }
 
 function demandOf(
   namespace: string,
   ids: ReadonlySet<string>,
-  countOf: (service: string) => number,
+  endpointsOf: (service: string) => EndpointTally,
 ): Demand {
   const ports = new Map<string, number>();
   for (const id of ids) {
     const service = id.slice(0, id.lastIndexOf(":"));
     ports.set(service, (ports.get(service) ?? 0) + 1);
   }
-  let total = 0;
-  const counts = Array.from(ports, ([service, times]) => {
-    const count = countOf(service);
-    total += count * times;
-    return { service, times, count };
+  const names = new Set<string>();
+  const tallies = Array.from(ports, ([service, times]) => {
+    const tally = endpointsOf(service);
+    for (const name of tally.names) names.add(name);
+    return { service, times, tally };
+  });
+  const different = differentCharacters(names);
+  let total = Math.ceil(different * RANDOM / USUAL_ENDPOINT.packed);
+  const counts = tallies.map(({ service, times, tally }) => {
+    total += tally.units(different) * times;
+    return { service, times, count: tally.plain, hasZones: tally.names.size > 0 };
   });
   return { namespace, counts, total };
 }
@@ -145,11 +164,15 @@ function limitOf(counts: readonly number[], bound: number): number {
   return bound;
 }
 
-/** @param bound Of the namespace; null where it is that of all of them. */
+/**
+ * @param bound Of the namespace; null where it is that of all of them.
+ * @param lost What of the Service is not published: some of its endpoints, or their zones.
+ */
 function report(
   namespace: string,
   service: string,
   bound: number | null,
+  lost: "some" | "zones",
   problems: ProblemList,
 ): void {
   const name = service.slice(namespace.length + 1);
@@ -163,9 +186,13 @@ function report(
       `the backends of namespace ${namespace} have more than ${bound} endpoints together`,
       "raise --max-namespace-endpoints of the controller",
     ];
-  problems.about({ kind: "Service", namespace, name }).error("", {
+  const about = problems.about({ kind: "Service", namespace, name });
+  const add = lost === "some" ? about.error : about.warning;
+  add("", {
     reason: "EndpointLimitExceeded",
-    message: `${message}, so some of this Service get no requests`,
+    message: lost === "some"
+      ? `${message}, so some of this Service get no requests`
+      : `${message}, so those of this Service are used by proxies of all zones`,
     remedy: `Name fewer ports of the Service in Ingresses and HTTPRoutes, or ${remedy}`,
   });
 }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { EndpointTally } from "../model/endpoint_sizes.ts";
 import { type EndpointBound, EndpointLimiter } from "./endpoint_bound.ts";
 import { ProblemList } from "../../base/problems.ts";
 
@@ -102,7 +103,7 @@ Deno.test("a Service that changes is counted again, and so is a namespace whose 
   const limitsAfter = (changed: readonly string[] | null) => [
     ...limiter.limits(
       { upstreams, endpoints: 4, cluster: Infinity },
-      (service) => counts[service],
+      (service) => endpoints(counts[service]),
       changed && new Set(changed),
       new ProblemList(),
     ),
@@ -120,10 +121,56 @@ Deno.test("a Service that changes is counted again, and so is a namespace whose 
   assert.deepEqual(limitsAfter([]), []);
 });
 
+Deno.test("a namespace with too long names of zones keeps its endpoints and loses their zones", () => {
+  const problems = new ProblemList();
+  const upstreams = new Map([["a", new Set(["a/long:80", "a/short:80"])], [
+    "b",
+    new Set(["b/web:80"]),
+  ]]);
+  const tally = new EndpointTally();
+  for (let i = 0; i < 8; i++) {
+    tally.add({ address: `10.0.0.${i}`, zone: `${i}`.padEnd(63, "z"), hints: ["a".repeat(63)] });
+  }
+  const limits = new EndpointLimiter().limits(
+    { upstreams, endpoints: 20, cluster: Infinity },
+    (service) => service === "a/long" ? tally : endpoints(10),
+    null,
+    problems,
+  );
+  assert.deepEqual([...limits], [["a", 20]], "as many as they are");
+  const [problem, ...others] = problems.sorted();
+  assert.deepEqual(others, []);
+  assert.equal(problem.severity, "warning");
+  assert.match(problem.message, /so those of this Service are used by proxies of all zones$/);
+});
+
+Deno.test("random IPv6 addresses count as several endpoints, those of one network as one each", () => {
+  const unitsOf = (addresses: readonly string[]) => {
+    const tally = new EndpointTally();
+    const sorted = addresses.toSorted();
+    for (const [i, address] of sorted.entries()) tally.add({ address }, sorted[i - 1]);
+    return tally.units(0) / addresses.length;
+  };
+  const of = (one: (i: number) => string) =>
+    unitsOf(Array.from({ length: 1_000 }, (_, i) => one(i)));
+  assert.equal(of((i) => `10.${i % 7}.${i % 250}.${i % 3}`), 1);
+  assert.ok(of((i) => `fd00:10:244:${i % 20}::${i.toString(16)}`) < 1.01);
+  const random = () =>
+    crypto.getRandomValues(new Uint8Array(16)).toHex().replace(/.{4}(?=.)/g, "$&:");
+  assert.ok(of(random) >= 2);
+});
+
 function limitsOf(
   bound: EndpointBound,
   countOf: (service: string) => number,
   problems: ProblemList,
 ): ReadonlyMap<string, number> {
-  return new EndpointLimiter().limits(bound, countOf, null, problems);
+  const endpointsOf = (service: string) => endpoints(countOf(service));
+  return new EndpointLimiter().limits(bound, endpointsOf, null, problems);
+}
+
+function endpoints(count: number): EndpointTally {
+  const tally = new EndpointTally();
+  for (let i = 0; i < count; i++) tally.add({ address: "10.0.0.1" });
+  return tally;
 }

@@ -9,6 +9,7 @@ import { isIP } from "node:net";
 import { parsedAddress } from "../../../shared/net/parsed_address.ts";
 import { reservedForm } from "../../../shared/net/reserved_address.ts";
 import type { Endpoint } from "../../../shared/snapshot/types.ts";
+import { EndpointTally } from "../model/endpoint_sizes.ts";
 import type { Denied, DeniedKind } from "./denied.ts";
 import { type Identified, type Identity, ObjectIndex, readIdentity } from "../../base/identity.ts";
 import { asList, asPort, asText, fieldOf, isAbsent, quote } from "../../base/json.ts";
@@ -20,6 +21,7 @@ import {
   type Report,
 } from "../../base/problems.ts";
 import { compareText } from "../../base/text_order.ts";
+import { readZones } from "./zone_names.ts";
 
 const SERVICE_LABEL = "kubernetes.io/service-name";
 
@@ -60,15 +62,23 @@ export class Slice implements Identified {
   }
 
   #read(allowLocal: boolean): Addresses {
-    return recordProblems((list) =>
+    const read = recordProblems((list) =>
       readAddresses(this.object, allowLocal, list.about(this.identity.ref))
     );
+    const tally = new EndpointTally();
+    const sorted = [...read.value].sort((a, b) => compareText(a.address, b.address));
+    for (const [i, one] of sorted.entries()) {
+      one.units = tally.add(one, i === 0 ? "" : sorted[i - 1].address);
+    }
+    return { ...read, tally };
   }
 }
 
 interface Addresses {
   readonly value: readonly Address[];
   readonly problems: readonly ObjectProblem[];
+  /** What they take. */
+  readonly tally: EndpointTally;
 }
 
 /** Null for one without an identity. */
@@ -144,11 +154,19 @@ function groupSlices(slices: Iterable<Slice>): SlicesByService {
   return groups;
 }
 
+/** What all endpoints of a Service take. */
+export function tallyOf(slices: readonly Slice[], options: EndpointOptions): EndpointTally {
+  const tally = new EndpointTally();
+  for (const slice of slices) tally.addAll(slice.addresses(options).tally);
+  return tally;
+}
+
 /**
  * @param slices All of one Service, in the order of their names.
  * @param portName Name of the Service's port, "" for one without, as slices repeat it.
  * @param fallbackPort For slices that restrict no ports.
- * @param limit Endpoints at most: those of the first slices.
+ * @param limit Of endpoints, in ordinary ones: those of the first slices, and without zones, which take more
+ * than all else of an endpoint. Infinity for none.
  */
 export function readEndpoints(
   slices: readonly Slice[],
@@ -160,9 +178,11 @@ export function readEndpoints(
 ): EndpointReading {
   if (slices.length === 0) return { endpoints: [], absence: "it has no EndpointSlices" };
   const byState: Readonly<Record<EndpointState, Candidate[]>> = { ready: [], leaving: [], out: [] };
+  const taken: Record<EndpointState, number> = { ready: 0, leaving: 0, out: 0 };
+  const zones = limit === Infinity ? null : WITHOUT_ZONES;
   for (const slice of slices) {
     // Nothing more is read of a Service that is over a bound than it gets.
-    if (byState.ready.length >= limit) break;
+    if (taken.ready >= limit) break;
     const ports = portsOf(slice.object, portName, fallbackPort);
     if (ports.length === 0) continue;
     const addresses = slice.addresses(options);
@@ -170,9 +190,13 @@ export function readEndpoints(
     for (const found of addresses.value) {
       for (const port of ports) {
         const refusal = options.denied.refusal(found.address, port, found.isPod);
-        const candidates = byState[found.state];
+        const { state } = found;
         if (refusal === null) {
-          if (candidates.length < limit) candidates.push({ ...found, port });
+          const { units } = found;
+          // The first one in any case: it still serves then.
+          if (taken[state] > 0 && taken[state] + units > limit) continue;
+          taken[state] += units;
+          byState[state].push({ ...found, ...zones, port });
         } else reportDenied(found, refusal, problems.about(slice.identity.ref));
       }
     }
@@ -186,37 +210,42 @@ export function readEndpoints(
   };
 }
 
+const WITHOUT_ZONES = { zone: null, hints: null };
+
 function readAddresses(slice: unknown, allowLocal: boolean, report: Report): readonly Address[] {
   const found: Address[] = [];
+  // One problem for all: they mostly have the same zone.
+  let hasRefused = false;
   const endpoints = asList(fieldOf(slice, "endpoints")) ?? [];
   for (const [i, endpoint] of endpoints.entries()) {
     const state = stateOf(fieldOf(endpoint, "conditions"));
-    const zone = asText(fieldOf(endpoint, "zone"));
-    // They are for ready endpoints: while only others serve, whoever still does is asked.
-    const hints = state === "ready" ? readHints(fieldOf(endpoint, "hints")) : null;
+    // Hints are for ready endpoints: while only others serve, whoever still does is asked.
+    const { zone, hints, refused } = readZones(endpoint, state === "ready");
+    if (refused !== null && !hasRefused) {
+      hasRefused = true;
+      reportZones(`endpoints[${i}].${refused}`, fieldOf(endpoint, refused), report);
+    }
     const isPod = fieldOf(fieldOf(endpoint, "targetRef"), "kind") === "Pod";
     const addresses = asList(fieldOf(endpoint, "addresses")) ?? [];
     // All of them: the API calls the addresses of one endpoint fungible.
     for (const [j, written] of addresses.entries()) {
       const field = `endpoints[${i}].addresses[${j}]`;
       const address = readAddress(written, field, allowLocal, report);
-      if (address !== null) found.push({ address, state, zone, hints, isPod, at: i });
+      if (address !== null) found.push({ address, state, zone, hints, isPod, at: i, units: 1 });
     }
   }
   return found;
 }
 
-/**
- * Zones whose proxies should ask an endpoint, sorted; null for none.
- * https://kubernetes.io/docs/concepts/services-networking/topology-aware-routing/
- */
-function readHints(hints: unknown): readonly string[] | null {
-  const zones = new Set<string>();
-  for (const zone of asList(fieldOf(hints, "forZones")) ?? []) {
-    const name = asText(fieldOf(zone, "name"));
-    if (name !== null) zones.add(name);
-  }
-  return zones.size === 0 ? null : [...zones].sort(compareText);
+function reportZones(field: string, written: unknown, report: Report): void {
+  report.warning(field, {
+    reason: "EndpointZoneInvalid",
+    message: typeof written === "string"
+      ? `${quote(written)} is not the name of a zone, so the endpoint counts as one without a zone`
+      : "the hints are not up to 8 names of zones, so the endpoint is used from all zones",
+    remedy: "Write zones as the label topology.kubernetes.io/zone of the nodes has them, of at " +
+      "most 63 characters",
+  });
 }
 
 function readAddress(
@@ -259,6 +288,8 @@ interface Address {
   readonly isPod: boolean;
   /** Index of the endpoint. */
   readonly at: number;
+  /** What it takes without zones, in ordinary endpoints; set once all of the slice are read. */
+  units: number;
 }
 
 interface Candidate extends Address {

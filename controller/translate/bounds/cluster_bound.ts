@@ -24,6 +24,7 @@ import {
   Scale,
 } from "./cluster_sizes.ts";
 import type { Demands } from "./demand.ts";
+import { PublishedEndpoints } from "../model/endpoint_sizes.ts";
 import { FilterSetSizes, publishedGatewayParts } from "./gateway_tally.ts";
 import { PublishedGateways } from "./published_gateways.ts";
 import { consequence, type NamespaceAdmission, type NamespaceBounds } from "./namespace_bounds.ts";
@@ -61,6 +62,7 @@ export class ClusterAdmission {
   readonly #namespaces: NamespaceAdmission;
   readonly #counter: PartsCounter;
   readonly #pairs = new ObjectCache(pairSizes);
+  readonly #endpoints = new PublishedEndpoints();
   readonly #published: PublishedGateways;
   readonly #filterSets = new FilterSetSizes();
   readonly #gateways = new ObjectCache((published: Snapshot) =>
@@ -125,7 +127,7 @@ export class ClusterAdmission {
     const crowdedBeside = (others: ReadonlyMap<string, Parts>) =>
       crowdedNamespaces({
         wanted: this.#counter.sized(list.ingresses, pairs),
-        scale: new Scale(published, bounds),
+        scale: new Scale(published, bounds, this.#endpoints),
         before: () => publishedParts(published),
         others,
       });
@@ -147,7 +149,7 @@ export class ClusterAdmission {
     published: Snapshot | null,
     bounds: ClusterBounds,
   ): number {
-    const scale = new Scale(published, bounds);
+    const scale = new Scale(published, bounds, this.#endpoints);
     const taken = [
       this.#taken(ingresses, secrets, published),
       this.#publishedOfGateways(published),
@@ -175,7 +177,7 @@ export class ClusterAdmission {
       fullFor: (wanted) => {
         const crowded = crowdedNamespaces({
           wanted,
-          scale: new Scale(published, bounds),
+          scale: new Scale(published, bounds, this.#endpoints),
           before: () => this.#publishedOfGateways(published),
           others: taken,
         });

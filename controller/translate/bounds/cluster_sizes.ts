@@ -11,6 +11,12 @@ import {
   weightOf,
 } from "../../../shared/snapshot/memory.ts";
 import type { Parts } from "./namespace_parts.ts";
+import {
+  type EndpointsSize,
+  PublishedEndpoints,
+  RANDOM,
+  USUAL_ENDPOINT,
+} from "../model/endpoint_sizes.ts";
 import { upstreamTlsParts } from "./upstream_tls_sizes.ts";
 
 export interface ClusterBounds {
@@ -54,17 +60,14 @@ const ROUTE_CHARACTERS = 110;
 /** Of a key in a Secret of ours, its name. */
 const KEY_NAME = 200;
 
-/** Compressed: what is alike in all of them costs nearly nothing, and what is random three quarters. */
-export const PACKED = { route: 24, upstream: 40, endpoint: 10, certificate: 120, random: 0.77 };
+/** Compressed: what is alike in all of them costs nearly nothing, and what is random four fifths. */
+export const PACKED = { route: 24, upstream: 40, certificate: 120, random: RANDOM };
 
 /** Of each limit, what endpoints may take whatever Ingresses ask for; what they take above it yields. */
 export const ENDPOINT_SHARE = 3 / 8;
 
-/** Characters of an endpoint: an IPv6 address, or one of IPv4 with its zone and a hint. */
-const ENDPOINT_CHARACTERS = 40;
-
 /** JSON of the stream. */
-const LINE = { route: 220, upstream: 120, endpoint: 60, certificate: 400 };
+const LINE = { route: 220, upstream: 120, certificate: 400 };
 
 /** Sizes by what was published, and what there is room for. */
 export class Scale {
@@ -72,7 +75,7 @@ export class Scale {
   readonly #workers: number;
   /** What does not depend on Ingresses, up to the share of it. */
   readonly endpoints: Size;
-  /** One of them. */
+  /** An ordinary one. */
   readonly endpoint: Size;
   /** Of authorities and certificates of TLS to backends. */
   readonly tls: Size;
@@ -80,6 +83,7 @@ export class Scale {
   constructor(
     published: Snapshot | null,
     { memory, publishedBytes, keyBytes, lineBytes }: ClusterBounds,
+    endpoints = new PublishedEndpoints(),
   ) {
     this.#workers = memory?.workers ?? 1;
     this.limits = {
@@ -95,8 +99,11 @@ export class Scale {
     });
     const characters = ofTls.values().reduce((sum, { text }) => sum - text, weight.characters);
     this.tls = this.totalOf(ofTls);
-    this.endpoint = this.#sizeOfEndpoints(1, ENDPOINT_CHARACTERS);
-    const all = this.#sizeOfEndpoints(weight.endpoints, characters);
+    this.endpoint = this.#sizeOfEndpoints(1, USUAL_ENDPOINT);
+    const all = this.#sizeOfEndpoints(weight.endpoints, {
+      ...(published === null ? NO_ENDPOINTS : endpoints.of(published.upstreams)),
+      characters,
+    });
     const share = (resource: Resource) =>
       Math.min(all[resource], this.limits[resource] * ENDPOINT_SHARE);
     this.endpoints = {
@@ -132,16 +139,17 @@ export class Scale {
     return total;
   }
 
-  #sizeOfEndpoints(endpoints: number, characters: number): Size {
+  /** @param texts Of all of them together. */
+  #sizeOfEndpoints(
+    endpoints: number,
+    { characters, packed, line }: EndpointsSize & { readonly characters: number },
+  ): Size {
     const weight = { ...NO_PARTS, endpoints, characters };
-    return {
-      memory: memoryOf(weight, this.#workers),
-      published: endpoints * PACKED.endpoint,
-      keys: 0,
-      line: endpoints * LINE.endpoint,
-    };
+    return { memory: memoryOf(weight, this.#workers), published: packed, keys: 0, line };
   }
 }
+
+const NO_ENDPOINTS: EndpointsSize = { packed: 0, line: 0 };
 
 export const NO_SIZE: Size = { memory: 0, published: 0, keys: 0, line: 0 };
 
