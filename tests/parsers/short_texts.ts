@@ -47,6 +47,8 @@ export const SHORT_TEXTS: readonly Exceptions[] = [
     functions: {
       "controller/translate/bounds/gateway_tally.ts": ["ownerGuard"],
       "controller/translate/hosts/ownership.ts": ["Ownership.wildcardAbove"],
+      "controller/translate/bounds/route_sizes.ts": ["RouteTally.add", "RouteTally.sizes"],
+      "controller/translate/model/closed_reason.ts": ["closedReason"],
       "controller/translate/model/endpoint_sizes.ts": [
         "EndpointTally.add",
         "differentCharacters",

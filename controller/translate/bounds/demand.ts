@@ -6,6 +6,9 @@ import { routeId, WHOLE_HOST } from "../model/route_place.ts";
 import { type RouteSettings, settingsSizes } from "../model/route_settings.ts";
 import { ObjectCache } from "../../base/memo.ts";
 import type { PathMatch } from "../../../shared/snapshot/types.ts";
+import { MAX_CLOSED_REASON } from "../model/closed_reason.ts";
+import type { BackendRef } from "../model/backend_ref.ts";
+import { RouteTally, type RouteTexts } from "./route_sizes.ts";
 import { alikeOf } from "./setting_sizes.ts";
 import { settingsOf } from "../model/source_settings.ts";
 import type { Source, WrittenPath } from "../model/source.ts";
@@ -23,6 +26,10 @@ export interface Demand {
   readonly hosts: ReadonlySet<string>;
   /** Ids. */
   readonly upstreams: ReadonlySet<string>;
+  /** What its routes take beside these. */
+  readonly texts: RouteTexts;
+  /** Hosts that certificates are given, by name of the Secret; null for the names in the certificate. */
+  readonly secured: ReadonlyMap<string, ReadonlySet<string> | null>;
 }
 
 /** Counts each model once. */
@@ -48,11 +55,15 @@ function readDemand(
   // Of what the operator names, no namespace has a share.
   if (authenticator?.isGlobal === false) upstreams.add(authenticator.backend.id);
   let bytes = 0;
-  const add = (id: string, host: string, path: string) => {
+  const texts = new RouteTally();
+  const isClosed = source.refusals.length > 0 || source.closure !== null;
+  const add = (id: string, host: string, path: string, backend: BackendRef | null = fallback) => {
     if (routes.has(id)) return;
     const size = host.length + path.length;
     routes.set(id, size);
     bytes += size;
+    const ofBackend = backend?.kind === "service" ? backend.id.length : 0;
+    texts.add(host, path, isClosed ? Math.max(MAX_CLOSED_REASON, ofBackend) : ofBackend);
   };
   for (const { host, paths } of rules) {
     if (host === null) continue;
@@ -60,9 +71,14 @@ function readDemand(
     for (const { backend } of paths) {
       if (backend.kind === "service") upstreams.add(backend.id);
     }
-    const matches = paths.flatMap(({ place, written }) => place?.match ?? regexOf(written) ?? []);
-    for (const match of matches) add(routeId(host, match), host, match.value);
-    if (matches.length === 0) add(routeId(host, WHOLE_HOST), host, WHOLE_HOST.value);
+    let hasMatch = false;
+    for (const { place, written, backend } of paths) {
+      const match = place?.match ?? regexOf(written);
+      if (match === null) continue;
+      hasMatch = true;
+      add(routeId(host, match), host, match.value, backend);
+    }
+    if (!hasMatch) add(routeId(host, WHOLE_HOST), host, WHOLE_HOST.value);
   }
   // An alias costs a proxy no more than the route of a name that is redirected.
   for (const { host } of otherNames) {
@@ -70,9 +86,27 @@ function readDemand(
     add(routeId(host, WHOLE_HOST), host, WHOLE_HOST.value);
   }
   const secrets = new Set(tls.flatMap(({ secret }) => secret?.ref.name ?? []));
+  const secured = securedHosts(tls);
   const [own, ...others] = settingsOf(source).map((each) => sizes.of(each));
   const { settings, alike } = others.length === 0 ? own : merged([own, ...others]);
-  return { routes, bytes, settings, alike, secrets, hosts, upstreams };
+  return { routes, bytes, settings, alike, secrets, hosts, upstreams, texts, secured };
+}
+
+function securedHosts(tls: Source["tls"]): Demand["secured"] {
+  const secured = new Map<string, Set<string> | null>();
+  for (const { secret, hosts } of tls) {
+    if (secret === null) continue;
+    const { name } = secret.ref;
+    const known = secured.get(name);
+    if (hosts === null || known === null) {
+      secured.set(name, null);
+      continue;
+    }
+    const own = known ?? new Set();
+    for (const { host } of hosts) own.add(host);
+    secured.set(name, own);
+  }
+  return secured;
 }
 
 type Sizes = Pick<Demand, "settings" | "alike">;

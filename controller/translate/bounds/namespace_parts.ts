@@ -9,9 +9,17 @@ import type { Certificate, Listener, Snapshot } from "../../../shared/snapshot/t
 import type { Demand, Demands } from "./demand.ts";
 import { keyOf } from "../../base/identity.ts";
 import { differenceOf, LastResult } from "../../base/memo.ts";
+import { MAX_CLOSED_REASON } from "../model/closed_reason.ts";
 import type { Source } from "../model/source.ts";
 import { alikeOf } from "./setting_sizes.ts";
-import { certificateSize, pairSizeOf, type PairSizes, PairTally } from "./pair_sizes.ts";
+import {
+  assignedSize,
+  certificateSize,
+  pairSizeOf,
+  type PairSizes,
+  PairTally,
+} from "./pair_sizes.ts";
+import { RouteTally } from "./route_sizes.ts";
 
 /** What one namespace, or all of them, have served. */
 export interface Parts {
@@ -42,8 +50,11 @@ export interface Parts {
 export interface NamespaceParts {
   /** Without sizes of certificates. */
   readonly parts: ReadonlyMap<string, Parts>;
-  /** Names of the Secrets that TLS entries name. */
-  readonly secrets: ReadonlyMap<string, ReadonlySet<string>>;
+  /**
+   * By name of each Secret that TLS entries name, characters of the hosts that its certificate is given; null for the
+   * names in it.
+   */
+  readonly secrets: ReadonlyMap<string, ReadonlyMap<string, number | null>>;
   /** Ids of the upstreams that the rules name. */
   readonly upstreams: ReadonlyMap<string, ReadonlySet<string>>;
 }
@@ -73,13 +84,19 @@ export class PartsCounter {
     const changed = this.#regroup(removed, added);
     const tallies = new Tallies();
     for (const namespace of changed) {
-      for (const ingress of this.#byNamespace.get(namespace) ?? []) {
+      const own = this.#byNamespace.get(namespace) ?? NO_SOURCES;
+      const closed = closedHosts(own);
+      for (const ingress of own) {
         const tally = tallies.of(namespace);
         const demand = this.#demands.of(ingress);
-        const { routes, bytes, secrets, upstreams, hosts } = demand;
+        const { routes, bytes, secrets, upstreams, hosts, texts, secured } = demand;
         tally.routes += routes.size;
         tally.bytes += bytes;
         tally.text += routes.size * nameBytes(ingress.identity.ref);
+        tally.texts.addAll(texts);
+        // Another Ingress of the namespace may close them.
+        if (!closed.isDisjointFrom(hosts)) tally.texts.actions += texts.routes * MAX_CLOSED_REASON;
+        tally.secure(secured);
         tally.add({ hosts, upstreams, secrets, settings: sizesOf(demand) });
       }
     }
@@ -93,7 +110,7 @@ export class PartsCounter {
     }
     for (const [namespace, tally] of tallies) {
       parts.set(namespace, tally.parts);
-      secrets.set(namespace, tally.secrets);
+      secrets.set(namespace, tally.secured);
       upstreams.set(namespace, tally.upstreams);
     }
     this.#ingresses = ingresses;
@@ -121,10 +138,26 @@ export class PartsCounter {
   }
 }
 
+const NO_SOURCES: ReadonlySet<Source> = new Set();
+
+/** Hosts that annotations close as a whole, unless they are accepted. */
+function closedHosts(sources: Iterable<Source>): ReadonlySet<string> {
+  const hosts = new Set<string>();
+  for (const { refusals, rules, closesHosts } of sources) {
+    if (!refusals.some(({ isHostWide }) => isHostWide)) continue;
+    for (const { host } of rules) if (host !== null) hosts.add(host);
+    for (const host of closesHosts) hosts.add(host);
+  }
+  return hosts;
+}
+
 interface SizedInputs {
   readonly parts: ReadonlyMap<string, Parts>;
   readonly sizes: PairSizes;
 }
+
+/** Of a chain, what its names take as hosts, at most: each stands twice there, and as base64 in the chain. */
+const NAMES = 1.5;
 
 function withSizes(
   parts: ReadonlyMap<string, Parts>,
@@ -133,9 +166,10 @@ function withSizes(
 ): ReadonlyMap<string, Parts> {
   return new Map(Array.from(parts, ([namespace, each]) => {
     const pairs = new PairTally();
-    for (const name of secrets.get(namespace) ?? []) {
+    for (const [name, hosts] of secrets.get(namespace) ?? []) {
       const secret = keyOf({ namespace, name });
-      pairs.add(secret, pairSizeOf(sizes, secret));
+      const { chain, key } = pairSizeOf(sizes, secret);
+      pairs.add(secret, { chain: chain + (hosts ?? chain * NAMES), key });
     }
     return [namespace, { ...each, chains: pairs.chains, keys: pairs.keys }];
   }));
@@ -153,6 +187,11 @@ export function publishedParts(published: Snapshot | null): Map<string, Parts> {
     tally.bytes += host.length + (path.written ?? path.value).length;
     tally.text += nameBytes(origin);
     const settings = sizesOf([filterSet, policy]);
+    tally.texts.add(
+      host,
+      path.written ?? path.value,
+      action.kind === "forward" ? upstreamsOf(action).join().length : action.reason.length,
+    );
     tally.add({ hosts: [host], upstreams: upstreamsOf(action), settings });
   }
   const shown = new Set((published?.listeners ?? []).flatMap((each) => each.certificates ?? []));
@@ -240,6 +279,9 @@ class Tally {
   text = 0;
   alike = 0;
   readonly pairs = new PairTally();
+  readonly texts = new RouteTally();
+  /** Hosts that certificates are given, by Secret; null for the names in it. */
+  readonly #secured = new Map<string, Set<string> | null>();
   readonly #hosts = new Set<string>();
   readonly #upstreams = new Set<string>();
   readonly #secrets = new Set<string>();
@@ -264,6 +306,26 @@ class Tally {
     }
   }
 
+  /** @param hosts That the certificates of these Secrets are given. */
+  secure(hosts: Demand["secured"]): void {
+    for (const [secret, own] of hosts) {
+      const known = this.#secured.get(secret);
+      if (known === null || own === null) this.#secured.set(secret, null);
+      else if (known === undefined) this.#secured.set(secret, new Set(own));
+      else for (const host of own) known.add(host);
+    }
+  }
+
+  /** Characters that the hosts of each Secret's certificate take; null for the names in it. */
+  get secured(): ReadonlyMap<string, number | null> {
+    return new Map(Array.from(this.#secured, ([secret, hosts]) => {
+      if (hosts === null) return [secret, null];
+      let size = 0;
+      for (const host of hosts) size += assignedSize(host);
+      return [secret, size];
+    }));
+  }
+
   /** Ids. */
   get upstreams(): ReadonlySet<string> {
     return this.#upstreams;
@@ -275,8 +337,10 @@ class Tally {
 
   get parts(): Parts {
     const { routes, bytes, text, alike, pairs: { chains, keys } } = this;
+    const ofRoutes = this.texts.sizes(this.#upstreams);
     return {
-      ...{ routes, bytes, text, random: text, alike, compiled: 0 },
+      ...{ routes, bytes, text: text + ofRoutes.text, random: text + ofRoutes.random },
+      ...{ alike, compiled: 0 },
       hosts: this.#hosts.size,
       upstreams: this.#upstreams.size,
       certificates: this.#secrets.size,

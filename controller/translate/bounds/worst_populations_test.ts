@@ -15,6 +15,7 @@ import { reduceEndpointSlice, reduceIngress, reduceService } from "../../kube/re
 import type { EndpointSlice, Ingress, KubeSecret, Service } from "../../kube/resources.ts";
 import { Updates } from "../../stream/updates.ts";
 import { DEFAULT_CLUSTER_BOUNDS, translate } from "../translator.ts";
+import { chainOf, secretWith } from "../../../tests/support/large_certificates.ts";
 import { TRANSLATE_OPTIONS } from "../../../tests/support/translate_options.ts";
 
 const LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-_~!$&'()*+,=:@";
@@ -187,52 +188,49 @@ for (const ports of [100, 250, 1_000]) {
   });
 }
 
-for (const [proxies, memory] of PROXIES) {
-  Deno.test(`19,840 endpoints with long zones and hints, all different, with proxies of ${proxies}`, () => {
-    const ports = range(2, (i) => ({ name: `p${i}`, port: 8_000 + i }));
-    let n = 0;
-    const endpoint = () => ({
-      addresses: [`10.0.${++n >> 8}.${n & 255}`],
-      zone: text(63),
-      hints: { forZones: range(8, () => ({ name: text(63) })) },
-    });
-    assertPublishable({
-      ingresses: [ingress(
-        "evil",
-        "i",
-        ports.map(({ name }) => ({
-          ...{ host: "evil.test", path: `/${name}`, service: "web", port: name },
-        })),
-      )],
-      services: [service("evil", "web", ports)],
-      endpointSlices: range(
-        32,
-        (i) => slice("evil", "web", `web-${i}`, ports, range(310, endpoint)),
-      ),
-    }, memory);
-  });
-}
-
-Deno.test("30 namespaces full of endpoints with random IPv6 addresses", () => {
-  const ports = [{ name: "p", port: 8_000 }];
-  const address = () =>
-    crypto.getRandomValues(new Uint8Array(16)).toHex().replace(/.{4}(?=.)/g, "$&:")
-      .replace(/^../, "20");
-  const namespaces = range(30, (i) => `evil-${i}`);
+Deno.test("long hosts in certificates", () => {
+  const host = () => [62, 62, 62, 59].map((length) => text(length)).join(".");
   assertPublishable({
-    ingresses: namespaces.map((name) =>
-      ingress(name, "i", [{ host: `${name}.test`, path: "/", service: "web", port: "p" }])
-    ),
-    services: namespaces.map((name) => service(name, "web", ports)),
-    endpointSlices: namespaces.flatMap((name) =>
-      range(8, (i) =>
-        slice(
-          name,
-          "web",
-          `web-${i}`,
-          ports,
-          range(1_000, () => ({ addresses: [address()], zone: text(20) })),
-        ))
-    ),
+    ingresses: range(3, (n) =>
+      range(21, (i) => {
+        const hosts = range(470, host);
+        const { metadata, spec } = ingress(`evil-${n}`, `i${i}`, [], {
+          tls: [{ hosts, secretName: "t" }],
+        });
+        const defaultBackend = { service: { name: "web", port: { number: 80 } } };
+        return {
+          metadata,
+          spec: { ...spec, defaultBackend, rules: hosts.map((host) => ({ host })) },
+        } as Ingress;
+      })).flat(),
+    secrets: range(3, (n) => secretWith(`evil-${n}`, "t", chainOf({ wildcard: 1 }))),
   }, PROXIES[1][1]);
 });
+
+for (const services of [100, 10_000]) {
+  Deno.test(`10,000 routes of each namespace to ${services} Services with long random names`, () => {
+    const names = range(services, () => `s${text(62)}`);
+    const tenants = range(5, (n) => `evil-${n}-${text(50)}`);
+    assertPublishable({
+      ingresses: tenants.flatMap((namespace) =>
+        range(10, (i) =>
+          ingress(
+            namespace,
+            `i${i}`,
+            range(1_000, (p) => ({
+              ...{ host: `${i}.${namespace}.test`, path: `/${p}` },
+              ...{ service: names[(i * 1_000 + p) % services], port: 80 },
+            })),
+          ))
+      ),
+      services: tenants.flatMap((namespace) =>
+        names.map((name) => service(namespace, name, [{ port: 80 }]))
+      ),
+      endpointSlices: tenants.flatMap((namespace) =>
+        names.map((name) =>
+          slice(namespace, name, name, [{ port: 80 }], [{ addresses: ["10.0.0.1"] }])
+        )
+      ),
+    }, PROXIES[1][1]);
+  });
+}

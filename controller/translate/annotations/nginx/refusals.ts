@@ -10,6 +10,7 @@
  * Without the profile nginx, one that protects is refused although it is supported: its author relies on paths
  * that are compared as nginx compares them.
  */
+import { closedReason } from "../../model/closed_reason.ts";
 import type { ReplyAction } from "../../../../shared/snapshot/types.ts";
 import { quote } from "../../../base/json.ts";
 import { CUT_FAULT, CUT_REMEDY } from "../../../kube/excess.ts";
@@ -138,7 +139,7 @@ export function closedAnswer(name: string, fault: string, ingress: string): Repl
   return {
     kind: "reply",
     status: 503,
-    reason: `annotation ${quote(NGINX_PREFIX + name)} of ${ingress} ${fault}`,
+    reason: closedReason(`annotation ${quote(NGINX_PREFIX + name)}`, fault, ingress),
     closed: true,
   };
 }

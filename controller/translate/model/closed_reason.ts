@@ -1,0 +1,15 @@
+/**
+ * Why a route is closed. In: the annotation with what is wrong, and the Ingress that has it. Out: the reason in the
+ * route, of a bounded length: each of a thousand routes repeats it, and the problem of the Ingress has all of it.
+ */
+
+/** Characters of the reason of a closed route. */
+export const MAX_CLOSED_REASON = 256;
+
+/** Without the Ingress where its name is long. */
+export function closedReason(annotation: string, fault: string, ingress: string): string {
+  const whole = `${annotation} of ${ingress} ${fault}`;
+  if (whole.length <= MAX_CLOSED_REASON) return whole;
+  const short = `${annotation} ${fault}`;
+  return short.length <= MAX_CLOSED_REASON ? short : `${short.slice(0, MAX_CLOSED_REASON - 1)}…`;
+}
