@@ -5,10 +5,9 @@
  *
  * A stub has who the object is, its class and its status, with the mark of `excess.ts`.
  */
-import { sizeWithoutStatus, statusAllowance } from "./counted_size.ts";
 import { CUT_TEXT, type Exceeded, type Excess } from "./excess.ts";
 import { sizeOf } from "./reduce.ts";
-import type { KubeObject } from "./types.ts";
+import { GATEWAY_CONTROLLER, type KubeObject } from "./types.ts";
 
 export interface ObjectBounds {
   /** Paths of one Ingress. */
@@ -49,6 +48,9 @@ const CLASS_LENGTH = 254;
 
 /** Bytes of TLS entries that a stub keeps, so that their Secrets are read. */
 const TLS_BYTES = 16 << 10;
+
+/** Bytes of an entry of ours in a status, for one parent of a route or one listener: about what an ordinary one takes. */
+const ENTRY_BYTES = 512;
 
 /**
  * Bytes of hosts of rules that a stub keeps: what annotations say of whole hosts holds for the rules of
@@ -260,4 +262,32 @@ function within(fields: Readonly<Record<string, unknown>>, bytes: number) {
 
 function fieldsOf(object: KubeObject): Readonly<Record<string, unknown>> {
   return object as unknown as Readonly<Record<string, unknown>>;
+}
+
+/**
+ * As JSON, without its status. What the controller writes into that itself must not count: else a status that
+ * makes an object too large would be replaced by the shorter one of a stub, with which the object is whole
+ * again, and so on without an end.
+ */
+function sizeWithoutStatus(object: KubeObject): number {
+  return sizeOf({ ...object, status: undefined });
+}
+
+/** Of a status: what others write into their lists, and for our entries always the same. */
+function statusAllowance(object: KubeObject): number {
+  const { spec, status } = object as unknown as {
+    readonly spec?: Readonly<Record<string, unknown>>;
+    readonly status?: Readonly<Record<string, unknown>>;
+  };
+  const ours = (lengthOf(spec?.parentRefs) + lengthOf(spec?.listeners)) * ENTRY_BYTES;
+  const foreign = [status?.parents, status?.ancestors].flatMap((list) =>
+    (Array.isArray(list) ? list : []).filter((entry) =>
+      entry?.controllerName !== GATEWAY_CONTROLLER
+    )
+  );
+  return ours + (foreign.length === 0 ? 0 : sizeOf(foreign));
+}
+
+function lengthOf(value: unknown): number {
+  return Array.isArray(value) ? value.length : 0;
 }

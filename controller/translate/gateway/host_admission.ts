@@ -10,7 +10,7 @@ import { showSome } from "../../base/json.ts";
 import type { ServedHosts } from "../hosts/host_claimants.ts";
 import type { Ownership } from "../hosts/ownership.ts";
 import { ANY_HOST, broaderPatterns } from "../model/host.ts";
-import type { Attachment } from "./attachment.ts";
+import type { Attachment } from "./objects/attachment.ts";
 import type { ConfiguredGateway } from "./gateway_parameters.ts";
 import { falseCondition } from "./objects/condition.ts";
 import type { Hostname } from "./objects/hostname.ts";

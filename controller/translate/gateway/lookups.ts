@@ -16,7 +16,7 @@ import {
   type SecretModel,
 } from "../certificates/certificate_source.ts";
 import { type ServiceBackend, upstreamId } from "../model/backend_ref.ts";
-import type { NamespaceLabels } from "./attachment.ts";
+import type { NamespaceLabels } from "./objects/attachment.ts";
 import type { ServicePorts, ServiceUpstreams } from "./objects/backend_ref.ts";
 import type { ShownPair, TlsSecrets } from "./certificate_refs.ts";
 

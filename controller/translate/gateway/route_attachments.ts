@@ -16,7 +16,7 @@ import {
   AttachingRoute,
   type Attachment,
   type NamespaceLabels,
-} from "./attachment.ts";
+} from "./objects/attachment.ts";
 import type { AttachmentRoom, ListenersOfHosts } from "./attachment_room.ts";
 import {
   type BackendModel,

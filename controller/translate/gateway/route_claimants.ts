@@ -17,7 +17,7 @@ import type { HostClaimant } from "../hosts/host_owner.ts";
 import { isDying } from "../hosts/namespace_facts.ts";
 import { ANY_HOST } from "../model/host.ts";
 import type { NamespaceBounds } from "../bounds/namespace_bounds.ts";
-import { attach, AttachingRoute, type NamespaceLabels } from "./attachment.ts";
+import { attach, AttachingRoute, type NamespaceLabels } from "./objects/attachment.ts";
 import type { ConfiguredGateway } from "./gateway_parameters.ts";
 import type { Hostname } from "./objects/hostname.ts";
 import type { HttpRouteModel } from "./objects/http_route.ts";

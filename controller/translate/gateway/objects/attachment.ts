@@ -4,12 +4,12 @@
  *
  * https://gateway-api.sigs.k8s.io/concepts/api-overview/#attaching-routes-to-gateways
  */
-import { type Condition, falseCondition } from "./objects/condition.ts";
-import type { GatewayModel } from "./objects/gateway.ts";
-import { type Hostname, intersection } from "./objects/hostname.ts";
-import type { HttpRouteModel } from "./objects/http_route.ts";
-import { HTTP_ROUTE, type ListenerModel, type RouteKind } from "./objects/listener.ts";
-import type { ParentRef } from "./objects/parent_ref.ts";
+import { type Condition, falseCondition } from "./condition.ts";
+import type { GatewayModel } from "./gateway.ts";
+import { type Hostname, intersection } from "./hostname.ts";
+import type { HttpRouteModel } from "./http_route.ts";
+import { HTTP_ROUTE, type ListenerModel, type RouteKind } from "./listener.ts";
+import type { ParentRef } from "./parent_ref.ts";
 
 export interface AttachedListener {
   readonly listener: ListenerModel;
