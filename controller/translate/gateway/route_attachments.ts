@@ -95,6 +95,7 @@ export class RouteAttachments {
   readonly #context: AttachmentContext;
   readonly #room: AttachmentRoom;
   readonly #ids: ReadonlyMap<ListenerModel, string>;
+  readonly #unservedClauses = new Map<ListenerModel, string>();
   readonly #counts = new Map<ListenerModel, number>();
   /** Listeners that a route attaches to, by key of the Gateway: mostly the same for all. */
   readonly #lists = new Map<string, readonly ListenerModel[]>();
@@ -199,13 +200,18 @@ export class RouteAttachments {
       : [];
     if (unserved.length === 0) return null;
     const gateway = this.#gateways.get(keyOf(parent))!;
-    return `not served by ${
-      showSome(
-        unserved.map((listener) =>
-          `listener ${listener.name} (${reasonAgainst(listener, gateway)})`
-        ),
-      )
-    }`;
+    const shown = unserved.map((listener) => this.#unservedClause(listener, gateway));
+    return `not served by ${showSome(shown)}`;
+  }
+
+  /** Made once: thousands of routes may have the listener in common. */
+  #unservedClause(listener: ListenerModel, gateway: ConfiguredGateway): string {
+    let clause = this.#unservedClauses.get(listener);
+    if (clause === undefined) {
+      clause = `listener ${listener.name} (${reasonAgainst(listener, gateway)})`;
+      this.#unservedClauses.set(listener, clause);
+    }
+    return clause;
   }
 
   /** What was published of a route, on the listeners that it attaches to, with backends that it may have now. */
