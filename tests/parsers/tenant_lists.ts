@@ -88,6 +88,7 @@ const TRANSLATED: readonly string[] = [
   "controller/translate/backends/upstream_tls.ts new UpstreamTlsReader",
   "controller/translate/bounds/held_certificates.ts new HeldCertificates",
   "controller/translate/certificates/certificate.ts coversHost",
+  "controller/translate/certificates/certificate.ts namesFor",
   "controller/translate/certificates/certificate_source.ts new CertificateSources",
   "controller/translate/certificates/default_certificate.ts readDefaultCertificate",
   "controller/translate/certificates/tls_admission.ts TlsAdmission.admit",

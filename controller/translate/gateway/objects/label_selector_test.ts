@@ -41,7 +41,7 @@ Deno.test("a label selector that cannot be read selects nothing", () => {
   }
 });
 
-Deno.test("a label selector looks at its values and at labels once, whoever asks how often", () => {
+Deno.test("a label selector looks at its values and at labels once, for any number of routes", () => {
   let reads = 0;
   const values = new Proxy(Array.from({ length: 1000 }, (_, i) => `value-${i}`), {
     get(target, property, receiver) {
