@@ -130,15 +130,16 @@ export function acceptedCondition(listener: ListenerModel, gateway: ConfiguredGa
 function withPort(
   condition: Condition,
   { port, field }: ListenerModel,
-  { identity: { key }, isServed, address }: ConfiguredGateway,
+  { identity: { key, ref: { namespace } }, isServed, address }: ConfiguredGateway,
   containerPorts: ContainerPorts,
 ): Condition {
   const needsPort = isServed && address === "own" && condition.status === "True";
   return !needsPort || containerPorts.has(portKey(key, port)) ? condition : falseCondition(
     "Accepted",
     "PortUnavailable",
-    `${field}: no port of --listen-range is free. Remove listeners or Gateways, or start the ` +
-      "controller with a larger range.",
+    `${field}: no port of --listen-range is free for namespace ${namespace}, which gets at most half ` +
+      "of those that other namespaces leave. Remove listeners or Gateways, or start the controller " +
+      "with a larger range.",
   );
 }
 
