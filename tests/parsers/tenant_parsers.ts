@@ -358,6 +358,8 @@ export const TENANT_PARSERS: readonly Parser[] = [
   textParser({
     name: "all annotations of ingress-nginx",
     functions: [
+      "controller/base/recent_values.ts RecentValues.get",
+      "controller/base/recent_values.ts RecentValues.set",
       "controller/base/text_memo.ts TextMemo.of",
       "controller/translate/annotations/nginx/access.ts readAccess",
       "controller/translate/annotations/nginx/access.ts readAccessRefusals",

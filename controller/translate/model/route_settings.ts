@@ -2,6 +2,7 @@
  * What one object says about all of its routes beside their backends. In: filters and a policy. Out:
  * both with their ids by content; the very same object for the same content.
  */
+import { RecentValues } from "../../base/recent_values.ts";
 import { TextMemo } from "../../base/text_memo.ts";
 import { sha256Of } from "../../../shared/snapshot/published_set.ts";
 import type { FilterSet, FilterSpec, Policy } from "../../../shared/snapshot/types.ts";
@@ -17,59 +18,55 @@ export interface RouteSettings {
 
 export const NO_SETTINGS: RouteSettings = { filterSet: null, policy: null };
 
-/** Beyond it, settings that nobody has any more would pile up; all are made again. */
-const MAX_KEPT = 20_000;
+/**
+ * Characters of the settings that are kept, and of their keys: those of ten thousand objects that have some of their
+ * own. One object may have 256 KiB of them, and others with each change.
+ */
+const MAX_KEPT_BYTES = 16 * 1024 * 1024;
 
 /** Thousands of objects have the same few settings, and an id costs a hash. */
 export class RouteSettingsPool {
   /** Of values of annotations. */
   readonly texts = new TextMemo();
-  readonly #known = new Map<string, RouteSettings>();
-  /** With a rewrite of paths. */
-  readonly #rewritten = new Map<string, RouteSettings>();
-  /** Of filter sets and policies that need a login, without it. */
-  readonly #open = new Map<string, RouteSettings>();
+  readonly #known = new RecentValues<RouteSettings>(MAX_KEPT_BYTES);
+
+  /** Of all settings that are kept. */
+  get bytes(): number {
+    return this.#known.bytes;
+  }
 
   /** `NO_SETTINGS` for neither filters nor a policy. */
   of(filters: readonly FilterSpec[], policy: PolicySpec): RouteSettings {
     const hasPolicy = Object.keys(policy).length > 0;
     if (filters.length === 0 && !hasPolicy) return NO_SETTINGS;
     const [filtersText, policyText] = [JSON.stringify(filters), JSON.stringify(policy)];
-    const key = `${filtersText}${policyText}`;
-    let settings = this.#known.get(key);
-    if (settings === undefined) {
-      settings = made(filters, filtersText, hasPolicy ? policy : null, policyText);
-      if (this.#known.size >= MAX_KEPT) this.#known.clear();
-      this.#known.set(key, settings);
-    }
-    return settings;
+    return this.#kept(
+      `${filtersText}${policyText}`,
+      () => made(filters, filtersText, hasPolicy ? policy : null, policyText),
+    );
   }
 
   /** As the function of this name. */
   withRewrite(settings: RouteSettings, rewrite: FilterSpec): RouteSettings {
     const { filterSet, policy } = settings;
     const key = JSON.stringify([filterSet?.id, policy?.id, rewrite]);
-    let rewritten = this.#rewritten.get(key);
-    if (rewritten === undefined) {
-      rewritten = withRewrite(settings, rewrite);
-      if (this.#rewritten.size >= MAX_KEPT) this.#rewritten.clear();
-      this.#rewritten.set(key, rewritten);
-    }
-    return rewritten;
+    return this.#kept(`rewrite ${key}`, () => withRewrite(settings, rewrite));
   }
 
   /** Without basic and external authentication; the very same settings where there is none. */
   withoutLogin(settings: RouteSettings): RouteSettings {
     if (!needsLogin(settings)) return settings;
     const { filterSet, policy } = settings;
-    const key = `${filterSet?.id} ${policy?.id}`;
-    let open = this.#open.get(key);
-    if (open === undefined) {
-      open = withoutLogin(settings);
-      if (this.#open.size >= MAX_KEPT) this.#open.clear();
-      this.#open.set(key, open);
+    return this.#kept(`open ${filterSet?.id} ${policy?.id}`, () => withoutLogin(settings));
+  }
+
+  #kept(key: string, make: () => RouteSettings): RouteSettings {
+    let settings = this.#known.get(key);
+    if (settings === undefined) {
+      settings = make();
+      this.#known.set(key, settings, settingsSizes(settings).values().reduce((a, b) => a + b, 0));
     }
-    return open;
+    return settings;
   }
 }
 

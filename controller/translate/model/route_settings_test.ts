@@ -47,3 +47,16 @@ Deno.test("settings with another part than the one that was counted are counted 
   assert.deepEqual(settingsSizes(changed), counted(changed));
   assert.deepEqual(settingsSizes({ ...settings, policy: null }).size, 1);
 });
+
+Deno.test("settings that are written again with other values do not pile up", () => {
+  const pool = new RouteSettingsPool();
+  const always = pool.of([ACCESS], POLICY);
+  const value = "v".repeat(240 * 1024);
+  for (let i = 0; i < 200; i++) {
+    const add = [{ name: "x", value: `${i}${value}` }];
+    const settings = pool.of([{ kind: "request-headers", set: [], add, remove: [] }], POLICY);
+    pool.withRewrite(settings, UMLAUT);
+    assert.equal(pool.of([ACCESS], POLICY), always);
+    assert(pool.bytes <= 16 * 1024 * 1024);
+  }
+});
