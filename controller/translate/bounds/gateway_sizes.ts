@@ -5,7 +5,7 @@
  */
 import { Buffer } from "node:buffer";
 import type { ObjectRef } from "../../../shared/problem.ts";
-import { matchCharacters } from "../../../shared/snapshot/memory.ts";
+import { copiedCharacters, matchCharacters } from "../../../shared/snapshot/memory.ts";
 import type { RouteMatch } from "../../../shared/snapshot/types.ts";
 
 /** Bytes of JSON. */
@@ -18,6 +18,8 @@ export interface TextSize {
 export interface MatchSize extends TextSize {
   /** Characters that it takes in memory beside these. */
   readonly compiled: number;
+  /** Characters that it takes in memory for each listener after the first. */
+  readonly copied: number;
 }
 
 function conditionSize(match: RouteMatch): MatchSize {
@@ -27,6 +29,7 @@ function conditionSize(match: RouteMatch): MatchSize {
     text,
     random: Math.max(0, text - PATH_BYTES - conditions * CONDITION_BYTES),
     compiled: Math.max(0, matchCharacters(match) - text),
+    copied: copiedCharacters(match, 2),
   };
 }
 
@@ -41,7 +44,10 @@ export function matchSize(match: RouteMatch): MatchSize {
   const isPlain = method === undefined && headers === undefined && query === undefined;
   // Any other path is ASCII, with nothing that JSON escapes but backslashes and quotes, which are rare.
   return isPlain && type !== "Regex" && !ESCAPED.test(value)
-    ? { text: PATH_BYTES + value.length, random: value.length, compiled: 0 }
+    ? {
+      ...{ text: PATH_BYTES + value.length, random: value.length, compiled: 0 },
+      copied: copiedCharacters(match, 2),
+    }
     : conditionSize(match);
 }
 

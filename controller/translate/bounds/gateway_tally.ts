@@ -54,7 +54,7 @@ export class GatewayTally {
     this.hostBytes += host.length;
     this.text += ofMatch.text + ofAction.text + rest;
     this.random += ofMatch.random + ofAction.random + rest;
-    this.compiled += ofMatch.compiled;
+    this.compiled += ofMatch.compiled + Math.max(0, listeners.length - 1) * ofMatch.copied;
     this.addHost(host, listeners, ofListeners);
     for (const upstream of backends) this.#upstreams.add(upstream);
     if (filterSet !== undefined) this.filterSets.addPublished(filterSet);

@@ -36,7 +36,10 @@ export interface Parts {
   readonly random: number;
   /** Of `bytes`, those of settings that compression leaves out. */
   readonly alike: number;
-  /** Characters that compiled conditions and regular expressions take in memory beside their text. */
+  /**
+   * Characters that compiled conditions and regular expressions take in memory beside their text, and routes on each
+   * further listener.
+   */
   readonly compiled: number;
   readonly upstreams: number;
   readonly certificates: number;

@@ -16,7 +16,11 @@ import {
 } from "../../../tests/support/shared_address_scene.ts";
 import { publishedGatewayParts } from "../bounds/gateway_tally.ts";
 import type { Parts } from "../bounds/namespace_parts.ts";
-import { DEFAULT_CLUSTER_BOUNDS, type Translation } from "../translator.ts";
+import {
+  DEFAULT_CLUSTER_BOUNDS,
+  DEFAULT_GATEWAY_OPTIONS,
+  type Translation,
+} from "../translator.ts";
 import type { BoundedTranslation } from "./gateway_translation.ts";
 
 const MIB = 1024 * 1024;
@@ -233,16 +237,65 @@ Deno.test("an HTTPRoute of a namespace that adds nothing has no more hosts and b
   assert.equal(reasonOf(less, "evil/a"), "True Accepted");
 });
 
+const CONDITIONAL = {
+  path: { type: "PathPrefix", value: "/conditional" },
+  ...{ method: "GET", queryParams: [{ name: "a", value: "b" }] },
+  headers: [{ name: "x-a", value: "b" }, {
+    name: "x-b",
+    type: "RegularExpression",
+    value: "c.*",
+  }],
+};
+
+Deno.test("conditions count on each listener, as proxies compile them for each", () => {
+  const listeners = [...Array(64).keys()].map((i) => ({
+    ...{ name: `l${i}`, port: 1000 + i, protocol: "HTTP" },
+  }));
+  const made = gateway("evil", "web", 0, null);
+  const gateways = [{ ...made, spec: { ...made.spec, listeners } }] as unknown as typeof made[];
+  const conditional = (name: string, age: number, count: number) => {
+    const all = paths("evil", name, age, count);
+    const headers = [...Array(16).keys()].map((i) => ({ name: `x-${i}`, value: "1" }));
+    const rules = all.spec.rules.map((rule) => ({
+      ...rule,
+      matches: rule.matches.map((match) => ({ ...match, headers })),
+    }));
+    return { ...all, spec: { ...all.spec, rules } };
+  };
+  const memory = { limit: 512 * MIB, workers: 4 };
+  const scene = new Scene({
+    clusterBounds: { ...DEFAULT_CLUSTER_BOUNDS, memory },
+    gateway: { ...DEFAULT_GATEWAY_OPTIONS, address: "own" },
+  });
+  const first = [conditional("a", 0, 128)];
+  const before = scene.apply({ gateways, httpRoutes: first });
+  assert.deepEqual(served(before), { "evil/a": 128 });
+  // Each condition takes a worker some hundred bytes on each listener.
+  const copies = 128 * 16 * 63 * 100 * memory.workers;
+  assert.ok(snapshotMemory(before.snapshot, memory.workers) > copies);
+  const after = scene.apply({ gateways, httpRoutes: [...first, conditional("b", 1, 512)] });
+  assert.deepEqual(served(after), { "evil/a": 128 });
+  assert.match(acceptedOf(after, "evil/b"), /^False ClusterLimitExceeded: /);
+  assert.equal(acceptedOf(after, "evil/a"), "True Accepted: ");
+  // On few listeners there is room.
+  const few = [{ ...made, spec: { ...made.spec, listeners: listeners.slice(0, 4) } }];
+  const fewer = scene.apply({
+    gateways: few as unknown as typeof made[],
+    httpRoutes: [...first, conditional("b", 1, 512)],
+  });
+  assert.deepEqual(served(fewer), { "evil/a": 128, "evil/b": 512 });
+});
+
 Deno.test("the measure of an HTTPRoute equals that of its published routes", () => {
   const made = route("evil", "a", 0, ["a.evil.test", "b.evil.test"], ["evil/web", "evil/other"]);
   const { matches, backendRefs } = paths("evil", "a", 0, 8).spec.rules[0];
   const redirect = (requestRedirect: unknown) => ({
-    matches: [...matches, { path: { type: "Exact", value: "/exact" } }],
+    matches: [...matches, { path: { type: "Exact", value: "/exact" } }, CONDITIONAL],
     filters: [{ type: "RequestRedirect", requestRedirect }],
   });
   const rules = [
     {
-      matches,
+      matches: [...matches, CONDITIONAL],
       backendRefs: [...backendRefs, { name: "gone", port: 80 }],
       timeouts: { request: "3s" },
     },

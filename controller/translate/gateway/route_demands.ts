@@ -84,7 +84,7 @@ export class RouteDemands {
         tally.hostBytes += ofHosts;
         tally.text += text;
         tally.random += count * size.random + rest;
-        tally.compiled += count * size.compiled;
+        tally.compiled += count * size.compiled + (places.length - count) * size.copied;
         for (const variant of variants) {
           const filters = size.filtersOn(variant.listeners[0]);
           if (filters !== null) tally.filterSets.add(filters, size.prefixes);
@@ -152,6 +152,8 @@ class RuleSize {
   readonly text: number;
   readonly random: number;
   readonly compiled: number;
+  /** For each listener after the first. */
+  readonly copied: number;
   readonly upstreams: readonly string[];
   readonly prefixes: Prefixes;
   readonly #rule: RuleModel;
@@ -168,6 +170,7 @@ class RuleSize {
     this.text = sum(sizes.map(({ text }) => text)) + matches.length * action.text;
     this.random = sum(sizes.map(({ random }) => random)) + matches.length * action.random;
     this.compiled = sum(sizes.map(({ compiled }) => compiled));
+    this.copied = sum(sizes.map(({ copied }) => copied));
     this.prefixes = prefixesOf(rule);
   }
 
