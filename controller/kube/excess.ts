@@ -4,13 +4,19 @@
  * a stub that are too long: in: a value. Out: whether it stands for such a text.
  */
 
+const BOUNDS = [
+  ...["paths", "bytes", "namespace"] as const,
+  ...["secrets", "secretBytes", "configMaps", "configMapBytes"] as const,
+] as const;
+
 /** The bound that an object exceeds. */
 export interface Exceeded {
   /**
    * `paths`: of one Ingress. `bytes`: of one object. `namespace`: bytes of all of its namespace. Of Secrets that a
-   * namespace names, `secrets`: how many, `secretBytes`: bytes of all.
+   * namespace names, `secrets`: how many, `secretBytes`: bytes of all; of ConfigMaps that its Gateways name,
+   * `configMaps` and `configMapBytes`.
    */
-  readonly bound: "paths" | "bytes" | "namespace" | "secrets" | "secretBytes";
+  readonly bound: typeof BOUNDS[number];
   /** What is allowed. */
   readonly limit: number;
 }
@@ -39,8 +45,6 @@ export const CUT_FAULT =
 
 export const CUT_REMEDY =
   "Shorten the value, or do what the problem ObjectTooLarge of the Ingress says";
-
-const BOUNDS = ["paths", "bytes", "namespace", "secrets", "secretBytes"] as const;
 
 /** Null for an object that is whole. A field that no API has, so that nobody can write it there. */
 export function excessOf(object: unknown): Excess | null {
@@ -75,6 +79,15 @@ const TEXTS: Readonly<Record<Excess["bound"], (limit: number) => readonly [strin
     `the Secrets that the namespace references have more than ${limit} bytes together`,
     "Remove references to Secrets from the namespace, or raise --max-namespace-bytes of the " +
     "controller",
+  ],
+  configMaps: (limit) => [
+    `the Gateways of the namespace reference more than ${limit} ConfigMaps`,
+    "Have several Gateways reference the same one, or raise --max-namespace-certificates of the " +
+    "controller",
+  ],
+  configMapBytes: (limit) => [
+    `the ConfigMaps that Gateways of the namespace reference have more than ${limit} bytes together`,
+    "Have several Gateways reference the same one, or raise --max-namespace-bytes of the controller",
   ],
 };
 

@@ -104,13 +104,27 @@ export const reduceSecret: Reduce = (object) => {
   return made(object, { metadata: metadataOf(object, {}), type, ...keptValues(type, data) });
 };
 
-/** A ConfigMap of a tenant, as it is asked for by name: a stub of one with more bytes. */
-export function boundedConfigMap(maxBytes: number): Reduce {
+/**
+ * A ConfigMap of a tenant, as it is asked for by name: a stub of one with more bytes.
+ *
+ * @param keys That are read. Of the others the first one stays, without its value: somebody is told of it.
+ */
+export function boundedConfigMap(maxBytes: number, keys: readonly string[]): Reduce {
   return (object) => {
     const { data } = fieldsOf(object);
-    const metadata = metadataOf(object, {});
+    const { name, namespace, resourceVersion } = object.metadata;
+    const metadata = { name, namespace, resourceVersion };
     const excess: Pick<Excess, "bound" | "limit"> = { bound: "bytes", limit: maxBytes };
-    return made(object, sizeOf(data ?? {}) > maxBytes ? { metadata, excess } : { metadata, data });
+    if (sizeOf(data ?? {}) > maxBytes) return made(object, { metadata, excess });
+    const values = pick(data, keys);
+    let other: string | null = null;
+    for (const key of Object.keys(data ?? {})) {
+      if (!keys.includes(key) && (other === null || key < other)) other = key;
+    }
+    return made(object, {
+      metadata,
+      data: values && { ...values, ...(other === null ? {} : { [other]: "" }) },
+    });
   };
 }
 

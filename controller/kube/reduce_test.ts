@@ -187,3 +187,20 @@ Deno.test("an object that is being deleted keeps its deletionTimestamp", () => {
   const { metadata } = reduce.reduceIngress({ metadata: { ...METADATA, deletionTimestamp } });
   assert.equal(metadata.deletionTimestamp, deletionTimestamp);
 });
+
+Deno.test("a ConfigMap keeps the values of known keys, and the first of the others", () => {
+  const data = { b: "2", z: "x".repeat(1000), a: "1", "__proto__x": "3" };
+  const keep = reduce.boundedConfigMap(2_000, ["a", "b", "c"]);
+  assert.deepEqual(keep(object({ data })), {
+    metadata: { name: "web", namespace: "shop", resourceVersion: "2" },
+    data: { a: "1", b: "2", "__proto__x": "" },
+  });
+  assert.deepEqual(keep(object({ data: { a: "1" } })), {
+    metadata: { name: "web", namespace: "shop", resourceVersion: "2" },
+    data: { a: "1" },
+  });
+  assert.deepEqual(reduce.boundedConfigMap(1_000, ["a"])(object({ data })), {
+    metadata: { name: "web", namespace: "shop", resourceVersion: "2" },
+    excess: { bound: "bytes", limit: 1_000 },
+  });
+});

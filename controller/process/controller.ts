@@ -266,7 +266,12 @@ class Controller {
       },
       parameters: parameters && {
         objects: parameters,
-        references: (resources) => parameters.namedIn(resources, translator.readers.gateway),
+        references: (resources) =>
+          parameters.choose(
+            resources,
+            translator.readers.gateway,
+            outputs.published().snapshot,
+          ),
       },
       isSynced: () => watches.areKnown,
       resources: () => watches.resources(),

@@ -1,16 +1,27 @@
 /**
- * The ConfigMaps that GatewayClasses and Gateways name as their parameters. In: a client, and where they may
- * be. Out: which ones are named, and a store of those that are wanted, from the first one on.
+ * The ConfigMaps that GatewayClasses and Gateways name as their parameters. In: a client, where they may be, and
+ * what is published. Out: a store of those that are wanted, from the first one on, and stubs of those for which
+ * their namespaces have no room.
+ *
+ * Those of Gateways that are published come first, then those of the oldest Gateways; those of classes are the
+ * operator's, and always read.
  */
+import { gatewayOf } from "../../shared/snapshot/listener_id.ts";
+import type { Snapshot } from "../../shared/snapshot/types.ts";
+import { compareAge } from "../base/identity.ts";
 import { boundedConfigMap } from "../kube/reduce.ts";
 import type { KubeConfigMap } from "../kube/resources.ts";
 import { CONFIG_MAPS, type KubeObject } from "../kube/types.ts";
 import {
+  PARAMETER_KEYS,
   type ParameterLists,
-  parameterReferences,
+  type ParameterUse,
+  parameterUses,
 } from "../translate/gateway/gateway_parameters.ts";
 import type { GatewayReaders } from "../translate/gateway/gateway_readers.ts";
-import { NamedObjects, type NamedObjectsOptions } from "./named_objects.ts";
+import { BoundedObjects } from "./bounded_objects.ts";
+import type { NamedObjectsOptions } from "./named_objects.ts";
+import type { SecretBounds } from "./secret_ledger.ts";
 
 export type StoredConfigMap = KubeConfigMap & KubeObject;
 
@@ -23,25 +34,30 @@ export interface ParameterConfigMapsOptions extends
   readonly classNamespace: string;
   /** Of one, as JSON: tenants write them. */
   readonly maxBytes: number;
+  /** Of those that the Gateways of one namespace name, as of Secrets. */
+  readonly bounds: SecretBounds;
 }
 
-export class ParameterConfigMaps extends NamedObjects<StoredConfigMap> {
+export class ParameterConfigMaps extends BoundedObjects<StoredConfigMap> {
   readonly #classNamespace: string;
+  readonly #maxCount: number;
   #isStarted = false;
 
   /** @param options.namespaces Of Gateways; null for all. */
   constructor(
-    { maxBytes, classNamespace, namespaces, ...options }: ParameterConfigMapsOptions,
+    { maxBytes, classNamespace, namespaces, bounds, ...options }: ParameterConfigMapsOptions,
   ) {
     super({
-      ...options,
+      ...{ ...options, bounds, bytesOf },
       namespaces: namespaces && [...new Set([...namespaces, classNamespace])],
       resource: CONFIG_MAPS,
-      reduce: boundedConfigMap(maxBytes),
+      reduce: boundedConfigMap(maxBytes, PARAMETER_KEYS),
+      exceeded: { count: "configMaps", bytes: "configMapBytes" },
       fieldSelector: null,
       rights: "overlays/gateway",
     });
     this.#classNamespace = classNamespace;
+    this.#maxCount = bounds.count;
   }
 
   /** Whether it is known which of the wanted ones there are, or that it cannot be known now. */
@@ -58,8 +74,49 @@ export class ParameterConfigMaps extends NamedObjects<StoredConfigMap> {
     super.want(names);
   }
 
-  /** Those that classes and Gateways of ours name, as `namespace/name`. */
-  namedIn(lists: ParameterLists, readers: GatewayReaders): ReadonlySet<string> {
-    return parameterReferences(lists, this.#classNamespace, readers);
+  /**
+   * Those that classes and Gateways of ours name and that are to be read, as `namespace/name`; `want` stores a stub for
+   * each other one.
+   */
+  choose(
+    lists: ParameterLists,
+    readers: GatewayReaders,
+    published: Snapshot | null,
+  ): ReadonlySet<string> {
+    const { ofGateways, ofClasses } = parameterUses(lists, this.#classNamespace, readers);
+    const uses = ofGateways.map(({ gateway: owner, key }) => {
+      return { owner, certificates: [], listeners: [], others: [key] };
+    });
+    const inUse = inUseOf(ofGateways, published, this.#maxCount);
+    return this.within({ uses, global: ofClasses }, inUse);
   }
+}
+
+/**
+ * Those of published Gateways. Whether it was they that Gateways were published with is not known, so in each namespace
+ * the oldest Gateways have so many and no more.
+ */
+function inUseOf(
+  uses: readonly ParameterUse[],
+  published: Snapshot | null,
+  maxCount: number,
+): ReadonlySet<string> {
+  const gateways = new Set((published?.listeners ?? []).map(({ id }) => gatewayOf(id)));
+  const ofPublished = uses.filter(({ gateway }) => gateways.has(gateway.key));
+  const inUse = new Set<string>();
+  for (const some of Map.groupBy(ofPublished, (each) => each.gateway.ref.namespace).values()) {
+    const oldest = some.length <= maxCount
+      ? some
+      : some.toSorted((a, b) => compareAge(a.gateway, b.gateway)).slice(0, maxCount);
+    for (const { key } of oldest) inUse.add(key);
+  }
+  return inUse;
+}
+
+function bytesOf({ data }: StoredConfigMap): number {
+  let length = 0;
+  for (const [name, value] of Object.entries(data ?? {})) {
+    length += name.length + (typeof value === "string" ? value.length : 0);
+  }
+  return length;
 }

@@ -1,7 +1,8 @@
 /**
  * Which Secrets are read and kept. In: who names which, what is published, and how large each is once it has been
  * read. Out: for each namespace, the Secrets within its bounds; so a tenant fills neither the controller's memory nor
- * its calls to the API server, and loses by its own flood none of the certificates that are served already.
+ * its calls to the API server, and loses by its own flood none of the certificates that are served already. The same for
+ * ConfigMaps that Gateways name, which are others there.
  *
  * A Secret counts for the namespace of who names it: with Gateways, that may be another one than its own. Published
  * ones come first, and then those of the oldest objects; so every replica, and each start, comes to the same.

@@ -95,7 +95,7 @@ export class Watches {
     this.parameters = !gateway ? null : new ParameterConfigMaps({
       ...{ client, log, namespaces },
       classNamespace: options.namespace,
-      maxBytes: options.objectBounds.objectBytes,
+      ...{ maxBytes: options.objectBounds.objectBytes, bounds: options.secrets.bounds },
     });
   }
 

@@ -4,12 +4,14 @@
 import { covers, readHostname } from "../../controller/translate/gateway/objects/hostname.ts";
 import {
   configMapLookup,
+  PARAMETER_KEYS,
   type ParameterLists,
   parameterReferences,
 } from "../../controller/translate/gateway/gateway_parameters.ts";
 import { GatewayReaders } from "../../controller/translate/gateway/gateway_readers.ts";
 import type { Resources } from "../../controller/kube/resources.ts";
 import { EMPTY_SNAPSHOT } from "../../controller/translate/bounds/cluster_sizes.ts";
+import { boundedConfigMap } from "../../controller/kube/reduce.ts";
 import { publishedGatewayParts } from "../../controller/translate/bounds/gateway_tally.ts";
 import { NamedUpstreams } from "../../controller/translate/gateway/named_upstreams.ts";
 import { stayingGateways } from "../../controller/translate/gateway/published_parts.ts";
@@ -32,6 +34,19 @@ const BY_ADDRESS = (["own", "shared"] as const).flatMap((address) =>
 
 export const GATEWAY_PARSERS: readonly Parser[] = [
   listParser({
+    name: "keys of a ConfigMap with parameters",
+    functions: ["controller/kube/reduce.ts boundedConfigMap"],
+    count: 4096,
+    read: {
+      "unknown keys": (count) => {
+        const data = Object.fromEntries(listOf(count, (i) => [`key-${count - i}`, "value"]));
+        const configMap = { metadata: { namespace: "one", name: "p" }, data };
+        const keep = boundedConfigMap(1 << 20, PARAMETER_KEYS);
+        return () => keep(configMap);
+      },
+    },
+  }),
+  listParser({
     name: "objects of Gateway API",
     functions: [
       "controller/translate/gateway/objects/backend_ref.ts readBackendRef",
@@ -51,6 +66,7 @@ export const GATEWAY_PARSERS: readonly Parser[] = [
       "controller/translate/gateway/gateway_parameters.ts configMapLookup",
       "controller/translate/gateway/gateway_parameters.ts new GatewayParameters",
       "controller/translate/gateway/gateway_parameters.ts parameterReferences",
+      "controller/translate/gateway/gateway_parameters.ts parameterUses",
       "controller/translate/gateway/gateway_readers.ts GatewayReaders.classes",
       "controller/translate/gateway/gateway_readers.ts GatewayReaders.gateway",
       "controller/translate/gateway/gateway_readers.ts GatewayReaders.grants",

@@ -135,7 +135,7 @@ export const SHORT_TEXTS: readonly Exceptions[] = [
         "NamedObjects.want",
       ],
       "controller/watch/secret_ledger.ts": ["SecretLedger.isDropped"],
-      "controller/watch/secrets.ts": ["NamedSecrets.want"],
+      "controller/watch/bounded_objects.ts": ["BoundedObjects.want", "BoundedObjects.within"],
       "controller/watch/parameter_config_maps.ts": ["ParameterConfigMaps.want"],
       "controller/watch/object_fetcher.ts": ["ObjectFetcher.fetch", "ObjectFetcher.forget"],
       "controller/stream/server.ts": ["StreamServer.podGone"],

@@ -7,10 +7,10 @@
  * class with hundreds of Gateways, takes no traffic away: a Gateway that proxies have goes on, with the Service
  * that it has, until the mistake is mended. A new one is not served.
  */
-import { keyOf } from "../../base/identity.ts";
+import { type Identity, keyOf } from "../../base/identity.ts";
 import { asObject, fieldOf, isAbsent } from "../../base/json.ts";
 import { isDnsName } from "../../base/names.ts";
-import { excessOf } from "../../kube/excess.ts";
+import { describeExcess, excessOf } from "../../kube/excess.ts";
 import type { Resources } from "../../kube/resources.ts";
 import { CONFIG_MAPS } from "../../kube/types.ts";
 import type { GatewayReaders } from "./gateway_readers.ts";
@@ -30,6 +30,8 @@ import {
   serviceSettings,
 } from "./objects/parameters.ts";
 import { readReference } from "./objects/reference.ts";
+
+export { PARAMETER_KEYS } from "./objects/parameters.ts";
 
 const CLASS_FIELD = "spec.parametersRef";
 const GATEWAY_FIELD = "spec.infrastructure.parametersRef";
@@ -182,10 +184,14 @@ export function configMapLookup(
       if (excess === null) {
         return { kind: "found", data: asObject(fieldOf(configMap, "data")) ?? {} };
       }
-      return unusable(
-        `has more than ${excess.limit} bytes. Remove what is no parameter, or raise ` +
-          "--max-object-bytes of the controller",
-      );
+      if (excess.bound === "bytes") {
+        return unusable(
+          `has more than ${excess.limit} bytes. Remove what is no parameter, or raise ` +
+            "--max-object-bytes of the controller",
+        );
+      }
+      const [what, remedy] = describeExcess(excess);
+      return unusable(`is not used, as ${what}. ${remedy}`);
     },
   };
 }
@@ -196,25 +202,48 @@ function unusable(fault: string): FoundConfigMap {
 
 export type ParameterLists = Pick<Resources, "gatewayClasses" | "gateways">;
 
+/** The ConfigMap that a Gateway names, as `namespace/name`. */
+export interface ParameterUse {
+  readonly gateway: Identity;
+  readonly key: string;
+}
+
+export interface ParameterUses {
+  readonly ofGateways: readonly ParameterUse[];
+  /** As `namespace/name`. */
+  readonly ofClasses: readonly string[];
+}
+
 /**
- * ConfigMaps that classes and Gateways of ours name, where they may name them; as `namespace/name`.
+ * ConfigMaps that classes and Gateways of ours name, where they may name them.
  * @param namespace Where those of classes are.
  */
-export function parameterReferences(
+export function parameterUses(
   { gatewayClasses, gateways }: ParameterLists,
   namespace: string,
   readers: GatewayReaders,
-): ReadonlySet<string> {
+): ParameterUses {
   const classes = readers.classes(gatewayClasses ?? []);
-  const ofGateways = (gateways ?? []).flatMap((object) => {
+  const ofGateways = (gateways ?? []).flatMap((object): ParameterUse[] => {
     const gateway = readers.gateway(object);
     if (gateway === null || !classes.has(gateway.className)) return [];
     const { identity, infrastructure } = gateway;
-    return keyOfConfigMap(infrastructure.parametersRef, identity.ref.namespace);
+    return keyOfConfigMap(infrastructure.parametersRef, identity.ref.namespace)
+      .map((key) => ({ gateway: identity, key }));
   });
   const ofClasses = classes.values()
-    .flatMap(({ parametersRef }) => keyOfConfigMap(parametersRef, namespace));
-  return new Set([...ofClasses, ...ofGateways]);
+    .flatMap(({ parametersRef }) => keyOfConfigMap(parametersRef, namespace)).toArray();
+  return { ofGateways, ofClasses };
+}
+
+/** The same without who names them; as `namespace/name`. */
+export function parameterReferences(
+  lists: ParameterLists,
+  namespace: string,
+  readers: GatewayReaders,
+): ReadonlySet<string> {
+  const { ofGateways, ofClasses } = parameterUses(lists, namespace, readers);
+  return new Set([...ofClasses, ...ofGateways.map(({ key }) => key)]);
 }
 
 function keyOfConfigMap(ref: unknown, namespace: string): string[] {

@@ -7,6 +7,7 @@ import { DEFAULT_GATEWAY_OPTIONS, Translator } from "../translator.ts";
 import { TRANSLATE_OPTIONS } from "../../../tests/support/translate_options.ts";
 import { parameterReferences } from "./gateway_parameters.ts";
 import { GatewayReaders } from "./gateway_readers.ts";
+import { PARAMETER_KEYS } from "./objects/parameters.ts";
 
 const OPTIONS = { ...TRANSLATE_OPTIONS, gateway: DEFAULT_GATEWAY_OPTIONS };
 
@@ -66,6 +67,11 @@ Deno.test("a change of a ConfigMap changes the Service of the Gateway that names
   deepEqual(types, ["ClusterIP", "NodePort", "LoadBalancer"]);
 });
 
+/** As it is kept where its namespace has no room. */
+function stub(bound: string, limit: number) {
+  return { metadata: CLUSTER_IP[0].metadata, excess: { bound, limit } };
+}
+
 const FAULTS: readonly (readonly [string, Partial<Resources>, RegExp])[] = [
   [
     "it is deleted",
@@ -92,8 +98,29 @@ const FAULTS: readonly (readonly [string, Partial<Resources>, RegExp])[] = [
   ],
   [
     "it is too large",
-    { gatewayConfigMaps: [boundedConfigMap(20)(CLUSTER_IP[0])] },
+    { gatewayConfigMaps: [boundedConfigMap(20, PARAMETER_KEYS)(CLUSTER_IP[0])] },
     /has more than 20 bytes\. Remove what is no parameter/,
+  ],
+  [
+    "it has another key than parameters",
+    {
+      gatewayConfigMaps: [
+        boundedConfigMap(100, PARAMETER_KEYS)(
+          configMap({ serviceType: "ClusterIP", junk: "x", more: "x" }),
+        ),
+      ],
+    },
+    /^ConfigMap shop\/gateway has the unknown key "junk"\. Remove it; /,
+  ],
+  [
+    "Gateways of the namespace reference too many",
+    { gatewayConfigMaps: [stub("configMaps", 1000)] },
+    /is not used, as the Gateways of the namespace reference more than 1000 ConfigMaps\. .* or raise --max-namespace-certificates of the controller\.$/,
+  ],
+  [
+    "those of the namespace have too many bytes",
+    { gatewayConfigMaps: [stub("configMapBytes", 20)] },
+    /have more than 20 bytes together\. .* or raise --max-namespace-bytes of the controller\.$/,
   ],
 ];
 
