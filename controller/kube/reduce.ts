@@ -98,11 +98,24 @@ export const reduceEndpointSlice: Reduce = (object) => {
 export const reduceNamespace: Reduce = (object) =>
   made(object, { metadata: metadataOf(object, { annotations: true, labels: true }) });
 
-/** A Secret of a tenant, with the values that somebody reads and that are not too large. */
+/**
+ * A Secret of a tenant, with the values that somebody reads and that are not too large. Its finalizers and its type may
+ * have any size, and count towards no bound.
+ */
 export const reduceSecret: Reduce = (object) => {
   const { type, data } = fieldsOf(object);
-  return made(object, { metadata: metadataOf(object, {}), type, ...keptValues(type, data) });
+  const { finalizers: _finalizers, ...metadata } = metadataOf(object, {});
+  return made(object, { metadata, type: shortType(type), ...keptValues(type, data) });
 };
+
+/** Longer than any type that is known. */
+const MAX_TYPE = 253;
+
+/** Of a type that is not known, only whether it is one of Kubernetes matters. */
+function shortType(type: unknown): unknown {
+  if (typeof type !== "string" || type.length <= MAX_TYPE) return type;
+  return type.startsWith("kubernetes.io/") ? "kubernetes.io/…" : "…";
+}
 
 /**
  * A ConfigMap of a tenant, as it is asked for by name: a stub of one with more bytes.

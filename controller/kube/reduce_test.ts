@@ -117,11 +117,22 @@ Deno.test("an EndpointSlice keeps endpoint addresses, not their pods", () => {
 Deno.test("a Secret keeps its type, and the data that somebody reads", () => {
   const data = { "tls.crt": "x", junk: "x" };
   const given = object({ type: "kubernetes.io/tls", data, immutable: true });
+  const { finalizers: _, ...metadata } = KEPT;
   assert.deepEqual(reduce.reduceSecret(given), {
-    metadata: KEPT,
+    metadata,
     type: "kubernetes.io/tls",
     data: { "tls.crt": "x" },
   });
+});
+
+Deno.test("a Secret keeps neither finalizers nor a long type", () => {
+  const finalizers = ["x".repeat(100_000)];
+  for (const [prefix, type] of [["kubernetes.io/", "kubernetes.io/…"], ["example.com/", "…"]]) {
+    const secret = { metadata: { ...METADATA, finalizers }, type: prefix.padEnd(100_000, "x") };
+    const kept = reduce.reduceSecret(secret as KubeObject) as KubeObject & { type?: unknown };
+    assert.equal(kept.type, type);
+    assert.ok(reduce.sizeOf(kept) < 1_000);
+  }
 });
 
 Deno.test("an object reduced to its version keeps name, namespace and resourceVersion", () => {
