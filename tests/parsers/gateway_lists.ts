@@ -86,7 +86,6 @@ export const GATEWAY_PARSERS: readonly Parser[] = [
       "controller/translate/gateway/objects/listener.ts readListener",
       "controller/translate/gateway/objects/parent_ref.ts readParentRef",
       "controller/translate/gateway/objects/reference.ts readReference",
-      "controller/translate/gateway/objects/reference_grant.ts new ReferenceGrants",
       "controller/translate/gateway/objects/reference_grant.ts readReferenceGrant",
       "controller/translate/gateway/objects/route_filters.ts backendFiltersFault",
       "controller/translate/gateway/objects/route_filters.ts readRuleFilters",
