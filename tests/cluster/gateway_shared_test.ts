@@ -113,16 +113,17 @@ clusterTest(
       "False/HostnameNotOwned@1",
       `spec.hostnames: host ${HOST} belongs to namespace ${other}`,
     );
+    const unserved = "not served by listener http-8081 (PortUnavailable)";
     await says(
       "waiting",
       "True/Accepted@1",
-      `host mine.example.com is served by Ingress ${app}/mine until it is deleted.`,
+      `${unserved}; host mine.example.com is served by Ingress ${app}/mine until it is deleted.`,
     );
     await scene.remove("Ingress", "mine");
-    await eventually("no message", async () => {
+    await eventually("no word of the Ingress", async () => {
       const live = await cluster.get<Live>(V1, "HTTPRoute", "waiting", app);
       const conditions = live?.status?.parents?.[0]?.conditions ?? [];
-      return conditions.find(({ type }) => type === "Accepted")?.message === "";
+      return conditions.find(({ type }) => type === "Accepted")?.message === `${unserved}.`;
     }, 60_000);
     await scene.eventuallyRouted(`${app}/waiting 0.0 mine.example.com`);
 
