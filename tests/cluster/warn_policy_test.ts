@@ -173,7 +173,7 @@ const CASES: readonly (readonly [values: Values, placed?: Placed])[] = [
   [{ "limit-rps": " \n" }],
   [{ "whitelist-source-range": "10.0.0.0/8", "allowlist-source-range": "0.0.0.0/0,::/0" }],
   [{ "whitelist-source-range": "0.0.0.0/0,::/0", "allowlist-source-range": "10.0.0.0/8" }],
-  [{ "whitelist-source-range": "10.0.0.0/8", "allowlist-source-range": " " }],
+  [{ "whitelist-source-range": "10.0.0.0/8", "allowlist-source-range": "" }],
   [{ "allowlist-source-range": "10.0.0.0/8" }],
   [{ "denylist-source-range": "10.0.0.0/8" }],
   [{ "force-ssl-redirect": "true" }],

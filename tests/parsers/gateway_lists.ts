@@ -36,7 +36,7 @@ export const GATEWAY_PARSERS: readonly Parser[] = [
   listParser({
     name: "keys of a ConfigMap with parameters",
     functions: ["controller/kube/reduce.ts boundedConfigMap"],
-    count: 4096,
+    count: 16_384,
     read: {
       "unknown keys": (count) => {
         const data = Object.fromEntries(listOf(count, (i) => [`key-${count - i}`, "value"]));

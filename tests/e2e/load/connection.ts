@@ -70,7 +70,13 @@ export class Connection {
     }
     conn.setNoDelay(true);
     if (tls === null) return new Connection(conn);
-    const close = () => conn.close();
+    const close = () => {
+      try {
+        conn.close();
+      } catch {
+        // The handshake has taken it, or it has gone.
+      }
+    };
     signal.addEventListener("abort", close);
     try {
       const { name, authority } = tls;
