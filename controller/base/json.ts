@@ -111,3 +111,8 @@ export function showSome(items: readonly string[]): string {
   const shown = items.slice(0, SHOWN_ITEMS).join(", ");
   return items.length > SHOWN_ITEMS ? `${shown} and ${items.length - SHOWN_ITEMS} more` : shown;
 }
+
+/** So many characters of a text at most: what is cut off is the end. */
+export function shortened(text: string, limit: number): string {
+  return text.length > limit ? `${text.slice(0, Math.max(0, limit - 1))}…` : text;
+}

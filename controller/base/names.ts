@@ -29,11 +29,16 @@ export function isPortName(text: string): boolean {
  * Keys of labels and annotations, and names in the same form such as load balancer classes.
  * https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set
  */
-const QUALIFIED_NAME = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+const LABEL_NAME = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+
+/** The name of a label without a prefix, or a value of one that is not empty: they have the same form. */
+export function isLabelName(text: string): boolean {
+  return LABEL_NAME.test(text);
+}
 
 /** `name`, or `example.com/name`. */
 export function isQualifiedName(text: string): boolean {
   const slash = text.indexOf("/");
   const isPrefixed = slash < 0 || isDnsName(text.slice(0, slash));
-  return isPrefixed && QUALIFIED_NAME.test(text.slice(slash + 1));
+  return isPrefixed && isLabelName(text.slice(slash + 1));
 }

@@ -7,7 +7,7 @@ import { REFUSABLE_KEYS } from "../translate/config_map/table.ts";
 import type { ConfigMapName } from "../translate/model/global_settings.ts";
 import type { DefaultBackend } from "../translate/translator.ts";
 import { REFUSABLE } from "../translate/annotations/nginx/refusals.ts";
-import { isDnsLabel, isDnsName, isPortName } from "../base/names.ts";
+import { isDnsLabel, isDnsName, isLabelName, isPortName } from "../base/names.ts";
 
 /** `default/web:80`, with the port's number or name; null for anything else. */
 export function parseDefaultBackend(text: string): DefaultBackend | null {
@@ -44,9 +44,6 @@ export function parseConfigMapName(text: string): ConfigMapName | null {
     : null;
 }
 
-/** https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set */
-const LABEL_NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
-
 /** `a=b,example.com/c=d`. */
 export function parseLabels(text: string): Record<string, string> | null {
   const labels: Record<string, string> = {};
@@ -54,8 +51,8 @@ export function parseLabels(text: string): Record<string, string> | null {
     const [key, value, ...rest] = pair.split("=");
     const [name, prefix, ...more] = key.split("/").reverse();
     if (value === undefined || rest.length > 0 || more.length > 0) return null;
-    if (!LABEL_NAME.test(name) || (prefix !== undefined && !isDnsName(prefix))) return null;
-    if (value !== "" && !LABEL_NAME.test(value)) return null;
+    if (!isLabelName(name) || (prefix !== undefined && !isDnsName(prefix))) return null;
+    if (value !== "" && !isLabelName(value)) return null;
     labels[key] = value;
   }
   return labels;
@@ -66,7 +63,7 @@ export function parseAnnotation(text: string): readonly [string, string] | null 
   const match = /^([^=]+)=(.*)$/s.exec(text);
   if (match === null) return null;
   const [name, prefix, ...more] = match[1].split("/").reverse();
-  const isKey = LABEL_NAME.test(name) && (prefix === undefined || isDnsName(prefix));
+  const isKey = isLabelName(name) && (prefix === undefined || isDnsName(prefix));
   return isKey && more.length === 0 ? [match[1], match[2]] : null;
 }
 

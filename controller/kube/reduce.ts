@@ -6,7 +6,7 @@
  * Whoever reads another field of an object that an informer holds adds it here.
  */
 import { Buffer } from "node:buffer";
-import type { Excess } from "./excess.ts";
+import type { Exceeded } from "./excess.ts";
 import { apiVersionOf, type KubeMeta, type KubeObject, type Resource } from "./types.ts";
 import { FIELD_MANAGER } from "./client.ts";
 import { keptValues } from "../base/secret_values.ts";
@@ -127,7 +127,7 @@ export function boundedConfigMap(maxBytes: number, keys: readonly string[]): Red
     const { data } = fieldsOf(object);
     const { name, namespace, resourceVersion } = object.metadata;
     const metadata = { name, namespace, resourceVersion };
-    const excess: Pick<Excess, "bound" | "limit"> = { bound: "bytes", limit: maxBytes };
+    const excess: Exceeded = { bound: "bytes", limit: maxBytes };
     if (sizeOf(data ?? {}) > maxBytes) return made(object, { metadata, excess });
     const values = pick(data, keys);
     let other: string | null = null;

@@ -6,19 +6,19 @@
 import { type Exceeded, excessOf } from "../kube/excess.ts";
 import type { KubeObject } from "../kube/types.ts";
 import { NamedObjects, type NamedObjectsOptions } from "./named_objects.ts";
-import { type SecretBounds, type SecretDemand, SecretLedger } from "./secret_ledger.ts";
+import { type ReferenceBounds, type ReferenceDemand, ReferenceLedger } from "./reference_ledger.ts";
 
 export interface BoundedObjectsOptions<T extends KubeObject>
   extends Omit<NamedObjectsOptions<T>, "admit"> {
-  readonly bounds: SecretBounds;
+  readonly bounds: ReferenceBounds;
   /** What stubs say of each of the bounds. */
-  readonly exceeded: Readonly<Record<keyof SecretBounds, Exceeded["bound"]>>;
+  readonly exceeded: Readonly<Record<keyof ReferenceBounds, Exceeded["bound"]>>;
   /** Of what is kept of an object. */
   readonly bytesOf: (object: T) => number;
 }
 
 export class BoundedObjects<T extends KubeObject> extends NamedObjects<T> {
-  readonly #ledger: SecretLedger;
+  readonly #ledger: ReferenceLedger;
   readonly #exceeded: BoundedObjectsOptions<T>["exceeded"];
   readonly #bytesOf: (object: T) => number;
   /** Those beyond the bounds that are not read, as `namespace/name`. */
@@ -27,7 +27,7 @@ export class BoundedObjects<T extends KubeObject> extends NamedObjects<T> {
 
   constructor({ bounds, exceeded, bytesOf, ...options }: BoundedObjectsOptions<T>) {
     super({ ...options, admit: (key, object) => this.#admit(key, object) });
-    this.#ledger = new SecretLedger(bounds);
+    this.#ledger = new ReferenceLedger(bounds);
     this.#exceeded = exceeded;
     this.#bytesOf = bytesOf;
   }
@@ -37,7 +37,7 @@ export class BoundedObjects<T extends KubeObject> extends NamedObjects<T> {
    *
    * @param inUse As `namespace/name`, those that come first.
    */
-  protected within(demand: SecretDemand, inUse: ReadonlySet<string>): ReadonlySet<string> {
+  protected within(demand: ReferenceDemand, inUse: ReadonlySet<string>): ReadonlySet<string> {
     const { wanted, refused } = this.#ledger.choose(demand, inUse);
     this.#refused = refused;
     return wanted;
@@ -81,7 +81,7 @@ export class BoundedObjects<T extends KubeObject> extends NamedObjects<T> {
     return bound === this.#exceeded.count || bound === this.#exceeded.bytes;
   }
 
-  #excess(bound: keyof SecretBounds): Exceeded {
+  #excess(bound: keyof ReferenceBounds): Exceeded {
     return { bound: this.#exceeded[bound], limit: this.#ledger.bounds[bound] };
   }
 }

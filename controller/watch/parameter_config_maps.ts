@@ -21,7 +21,7 @@ import {
 import type { GatewayReaders } from "../translate/gateway/gateway_readers.ts";
 import { BoundedObjects } from "./bounded_objects.ts";
 import type { NamedObjectsOptions } from "./named_objects.ts";
-import type { SecretBounds } from "./secret_ledger.ts";
+import type { ReferenceBounds } from "./reference_ledger.ts";
 
 export type StoredConfigMap = KubeConfigMap & KubeObject;
 
@@ -35,7 +35,7 @@ export interface ParameterConfigMapsOptions extends
   /** Of one, as JSON: tenants write them. */
   readonly maxBytes: number;
   /** Of those that the Gateways of one namespace name, as of Secrets. */
-  readonly bounds: SecretBounds;
+  readonly bounds: ReferenceBounds;
 }
 
 export class ParameterConfigMaps extends BoundedObjects<StoredConfigMap> {

@@ -20,7 +20,7 @@ import { NginxAnnotations } from "../translate/annotations/nginx/nginx_annotatio
 import type { ObjectName } from "../translate/annotations/nginx/rows/value.ts";
 import { isHonoured } from "../translate/annotations/nginx/table.ts";
 import type { GatewayReaders } from "../translate/gateway/gateway_readers.ts";
-import type { SecretDemand, SecretUse } from "./secret_ledger.ts";
+import type { ReferenceDemand, ReferenceUse } from "./reference_ledger.ts";
 import {
   type GatewayLists,
   type GatewaySecrets,
@@ -59,7 +59,7 @@ export class SecretReferences {
    */
   of(
     resources: Pick<Resources, "ingresses" | "ingressClasses" | "services"> & GatewayLists,
-  ): SecretDemand {
+  ): ReferenceDemand {
     const { defaultBackend, defaultCertificate } = this.#options;
     const own = ownIngresses(
       resources.ingresses.map((object) => this.#readers.ingresses.of(object)),
@@ -89,7 +89,7 @@ export class SecretReferences {
 
 interface References {
   /** Null where it names none. */
-  readonly use: SecretUse | null;
+  readonly use: ReferenceUse | null;
   /** Keys. */
   readonly services: readonly string[];
 }
@@ -145,7 +145,7 @@ function required({ ref }: Identity, nginx: NginxAnnotations): string[] {
   return secret === null ? [] : [keyOf(secret)];
 }
 
-function readSecrets({ identity, object: service }: ServiceModel): SecretUse {
+function readSecrets({ identity, object: service }: ServiceModel): ReferenceUse {
   const annotations = fieldOf(fieldOf(service, "metadata"), "annotations");
   const others = keys(
     identity.ref.namespace,
@@ -154,7 +154,7 @@ function readSecrets({ identity, object: service }: ServiceModel): SecretUse {
   return { owner: identity, certificates: [], listeners: [], others };
 }
 
-function useOfGateway({ gateway, secrets }: GatewaySecrets): SecretUse {
+function useOfGateway({ gateway, secrets }: GatewaySecrets): ReferenceUse {
   return { owner: gateway, certificates: [], listeners: secrets, others: [] };
 }
 

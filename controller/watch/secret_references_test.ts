@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Ingress, IngressClass, Service } from "../kube/resources.ts";
-import type { SecretDemand } from "./secret_ledger.ts";
+import type { ReferenceDemand } from "./reference_ledger.ts";
 import { type ReferenceOptions, SecretReferences } from "./secret_references.ts";
 import { ObjectReaders } from "../translate/memory.ts";
 
@@ -41,7 +41,7 @@ function named(
   return keysOf(new SecretReferences(readers, { ...OPTIONS, ...options }).of(resources));
 }
 
-function keysOf({ uses, global }: SecretDemand): string[] {
+function keysOf({ uses, global }: ReferenceDemand): string[] {
   const named = uses.flatMap((
     { certificates, listeners, others },
   ) => [...certificates, ...listeners, ...others]);

@@ -13,7 +13,7 @@ import { type KubeObject, SECRETS } from "../kube/types.ts";
 import { BoundedObjects } from "./bounded_objects.ts";
 import type { NamedObjectsOptions } from "./named_objects.ts";
 import { publishedSecrets } from "./published_secrets.ts";
-import type { SecretBounds, SecretDemand } from "./secret_ledger.ts";
+import type { ReferenceBounds, ReferenceDemand } from "./reference_ledger.ts";
 
 export type StoredSecret = KubeSecret & KubeObject;
 
@@ -25,7 +25,7 @@ export interface NamedSecretsOptions extends
     "client" | "namespaces" | "log" | "timing" | "random"
   > {
   readonly mode: SecretMode;
-  readonly bounds: SecretBounds;
+  readonly bounds: ReferenceBounds;
 }
 
 export class NamedSecrets extends BoundedObjects<StoredSecret> {
@@ -42,7 +42,7 @@ export class NamedSecrets extends BoundedObjects<StoredSecret> {
   }
 
   /** Those that are to be read; `want` stores a stub for each other one. */
-  choose(demand: SecretDemand, published: Snapshot | null): ReadonlySet<string> {
+  choose(demand: ReferenceDemand, published: Snapshot | null): ReadonlySet<string> {
     return this.within(demand, publishedSecrets(published));
   }
 }
@@ -51,7 +51,7 @@ export class NamedSecrets extends BoundedObjects<StoredSecret> {
 const WATCHED_SHARE = 4;
 
 /** The first that come are kept; the others are asked for when they are wanted, so nobody is told of room. */
-function watchedLedger({ bytes }: SecretBounds): ObjectLedger {
+function watchedLedger({ bytes }: ReferenceBounds): ObjectLedger {
   const bounds = {
     ingressPaths: Infinity,
     objectBytes: Infinity,

@@ -4,7 +4,7 @@ import { excessOf } from "../kube/excess.ts";
 import { sizeOf } from "../kube/reduce.ts";
 import type { Identity } from "../base/identity.ts";
 import { NamedSecrets } from "./secrets.ts";
-import type { SecretUse } from "./secret_ledger.ts";
+import type { ReferenceUse } from "./reference_ledger.ts";
 
 const MIB = 1 << 20;
 
@@ -48,7 +48,7 @@ class Client {
   unwellFor = 0;
 }
 
-function use(createdAt: number, names: readonly string[]): SecretUse {
+function use(createdAt: number, names: readonly string[]): ReferenceUse {
   const ref = { kind: "Ingress", namespace: "shop", name: `i${createdAt}` };
   const owner: Identity = { ref, key: `shop/i${createdAt}`, label: "", createdAt };
   return { owner, certificates: names.map((name) => `shop/${name}`), listeners: [], others: [] };
@@ -71,7 +71,7 @@ class Scene implements AsyncDisposable {
     this.secrets.start();
   }
 
-  async read(...uses: SecretUse[]): Promise<void> {
+  async read(...uses: ReferenceUse[]): Promise<void> {
     await this.secrets.synced;
     this.secrets.want(this.secrets.choose({ uses, global: [] }, null));
     assert.equal(await this.secrets.settled(PATIENCE), true);

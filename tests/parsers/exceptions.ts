@@ -261,7 +261,6 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "controller/outputs/gateway_status/listener_set_status.ts": ["listenerSetChange"],
       "controller/outputs/gateway_status/conditions.ts": ["mergeConditions"],
       "controller/outputs/gateway_status/gateway_status.ts": ["gatewayChange"],
-      "controller/outputs/gateway_status/message_limit.ts": ["shortened"],
       "controller/outputs/gateway_status/route_status.ts": ["hasOurParents", "routeChange"],
       "controller/outputs/gateway_status/status_change.ts": ["statusChange"],
     },

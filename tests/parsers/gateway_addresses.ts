@@ -48,7 +48,7 @@ export const GATEWAY_ADDRESS_PARSERS: readonly Parser[] = [
   }),
   textParser({
     name: "qualified names",
-    functions: ["controller/base/names.ts isQualifiedName"],
+    functions: ["controller/base/names.ts isLabelName", "controller/base/names.ts isQualifiedName"],
     bytes: 317,
     frames: [["a.", "/b"]],
     read: (text) => () => void isQualifiedName(text),

@@ -17,7 +17,7 @@ import {
 } from "../../controller/translate/translator.ts";
 import { readIdentity } from "../../controller/base/identity.ts";
 import { readIngress } from "../../controller/translate/ingress/ingress.ts";
-import { type SecretBounds, SecretLedger } from "../../controller/watch/secret_ledger.ts";
+import { type ReferenceBounds, ReferenceLedger } from "../../controller/watch/reference_ledger.ts";
 import { SecretReferences } from "../../controller/watch/secret_references.ts";
 import { unknownClasses } from "../../controller/problems/unknown_class.ts";
 import { DEFAULT_NAMESPACE_BOUNDS } from "../../controller/translate/bounds/namespace_bounds.ts";
@@ -275,8 +275,8 @@ export const TENANT_LISTS: readonly Parser[] = [
     name: "names in Ingresses",
     functions: [
       "controller/watch/secret_references.ts SecretReferences.of",
-      "controller/watch/secret_ledger.ts SecretLedger.choose",
-      "controller/watch/secret_ledger.ts SecretLedger.measure",
+      "controller/watch/reference_ledger.ts ReferenceLedger.choose",
+      "controller/watch/reference_ledger.ts ReferenceLedger.measure",
       "controller/problems/unknown_class.ts unknownClasses",
     ],
     count: COUNT,
@@ -349,14 +349,14 @@ function publishedBefore(count: number) {
 }
 
 /** Secrets, and bytes of these. */
-const LITTLE_ROOM: SecretBounds = { count: 10, bytes: 5 };
+const LITTLE_ROOM: ReferenceBounds = { count: 10, bytes: 5 };
 
 function namesIn(resources: (count: number) => Resources, count: number): void {
   const objects = resources(count);
   const demand = new SecretReferences(new Translator().readers, OPTIONS).of(objects);
   const { count: most } = LITTLE_ROOM;
   for (const bounds of [LITTLE_ROOM, { count, bytes: most }]) {
-    const ledger = new SecretLedger(bounds);
+    const ledger = new ReferenceLedger(bounds);
     const { wanted } = ledger.choose(demand, new Set());
     for (const key of [...wanted].slice(0, most)) ledger.measure(key, 1);
     for (const key of wanted) ledger.isDropped(key);

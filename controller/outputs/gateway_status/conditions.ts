@@ -5,9 +5,9 @@
  *
  * https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#typical-status-properties
  */
-import { asList, asText, fieldOf } from "../../base/json.ts";
+import { asList, asText, fieldOf, shortened } from "../../base/json.ts";
 import type { Condition } from "../../translate/gateway/objects/condition.ts";
-import { MAX_MESSAGE, shortened } from "./message_limit.ts";
+import { MAX_MESSAGE } from "./message_limit.ts";
 
 /** As the API server has it. */
 export interface StandingCondition extends Condition {

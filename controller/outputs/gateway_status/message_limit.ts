@@ -14,7 +14,10 @@ export const MAX_MESSAGE = 32_768;
  */
 const MAX_MESSAGES = 32 << 10;
 
-/** Short ones are left whole; the long ones share what these leave. */
+/**
+ * Short ones are left whole; the long ones share what these leave. What they lose is their end: messages begin with
+ * the field, and with what is wrong.
+ */
 export function messageLimit(lists: Iterable<readonly Condition[]>): number {
   const lengths: number[] = [];
   let sum = 0;
@@ -32,9 +35,4 @@ export function messageLimit(lists: Iterable<readonly Condition[]>): number {
     left -= length;
   }
   return MAX_MESSAGE;
-}
-
-/** What is cut off is the end: messages begin with the field, and with what is wrong. */
-export function shortened(message: string, limit: number): string {
-  return message.length > limit ? `${message.slice(0, Math.max(0, limit - 1))}…` : message;
 }

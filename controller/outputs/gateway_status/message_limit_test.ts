@@ -1,7 +1,8 @@
 import { equal, ok } from "node:assert/strict";
 import { falseCondition } from "../../translate/gateway/objects/condition.ts";
 import { routeChange } from "./route_status.ts";
-import { messageLimit, shortened } from "./message_limit.ts";
+import { shortened } from "../../base/json.ts";
+import { messageLimit } from "./message_limit.ts";
 
 const of = (...lengths: number[]) => [
   lengths.map((length) => falseCondition("Accepted", "Invalid", "x".repeat(length))),

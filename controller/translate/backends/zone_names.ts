@@ -8,10 +8,8 @@
  * https://kubernetes.io/docs/concepts/services-networking/topology-aware-routing/
  */
 import { asList, asText, fieldOf } from "../../base/json.ts";
+import { isLabelName } from "../../base/names.ts";
 import { compareText } from "../../base/text_order.ts";
-
-/** Of a label, which is what zones are named by: 63 characters at most. */
-const LABEL_VALUE = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 
 /** Of one endpoint; the API server takes no more. */
 const MAX_HINTS = 8;
@@ -28,7 +26,7 @@ export interface ReadZones {
 /** @param isHinted Whether its hints count. */
 export function readZones(endpoint: unknown, isHinted: boolean): ReadZones {
   const written = asText(fieldOf(endpoint, "zone"));
-  const zone = written !== null && LABEL_VALUE.test(written) ? written : null;
+  const zone = written !== null && isLabelName(written) ? written : null;
   const hints = isHinted ? readHints(fieldOf(endpoint, "hints")) : null;
   return {
     zone,
@@ -47,7 +45,7 @@ function readHints(hints: unknown): readonly string[] | null | typeof REFUSED {
   for (const zone of list) {
     const name = asText(fieldOf(zone, "name"));
     if (name === null) continue;
-    if (!LABEL_VALUE.test(name)) return REFUSED;
+    if (!isLabelName(name)) return REFUSED;
     zones.add(name);
   }
   return zones.size === 0 ? null : [...zones].sort(compareText);

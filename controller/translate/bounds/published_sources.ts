@@ -215,7 +215,7 @@ export class PublishedModels {
     const tlsText = JSON.stringify(tls);
     if (
       last !== undefined && last.tls === tlsText && isSameSettings(last.settings, settings) &&
-      isSameNames(last.model.otherNames, otherNames) && isSameRoutes(last.routes, routes)
+      isSamePart(last.model.otherNames, otherNames) && isSameRoutes(last.routes, routes)
     ) {
       return last.model;
     }
@@ -283,11 +283,6 @@ export function hasPathWithoutRoom({ rules }: Source): boolean {
 
 function isSameSettings(a: RouteSettings, b: RouteSettings): boolean {
   return a.filterSet?.id === b.filterSet?.id && a.policy?.id === b.policy?.id;
-}
-
-function isSameNames(a: readonly OtherName[], b: readonly OtherName[]): boolean {
-  return a.length === b.length &&
-    a.every(({ kind, host, of }, i) => kind === b[i].kind && host === b[i].host && of === b[i].of);
 }
 
 function isSameRoutes(a: readonly Route[], b: readonly Route[]): boolean {

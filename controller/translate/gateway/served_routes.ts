@@ -11,6 +11,7 @@ import type {
   ReplyAction,
   Route,
 } from "../../../shared/snapshot/types.ts";
+import { shortened } from "../../base/json.ts";
 import { compareText } from "../../base/text_order.ts";
 import { MAX_REASON, MAX_SHARE_REASON } from "../bounds/gateway_sizes.ts";
 import { isAlike } from "../../kube/likeness.ts";
@@ -271,5 +272,5 @@ export function brokenShare(reason: string): { readonly fault: string } {
 function cut(reason: string, length: number): string {
   if (reason.length <= length) return reason;
   const end = reason.lastIndexOf(". ", length - 1);
-  return end > 0 ? reason.slice(0, end + 1) : `${reason.slice(0, length - 1)}…`;
+  return end > 0 ? reason.slice(0, end + 1) : shortened(reason, length);
 }

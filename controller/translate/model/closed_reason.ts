@@ -3,6 +3,8 @@
  * route, of a bounded length: each of a thousand routes repeats it, and the problem of the Ingress has all of it.
  */
 
+import { shortened } from "../../base/json.ts";
+
 /** Characters of the reason of a closed route. */
 export const MAX_CLOSED_REASON = 256;
 
@@ -10,6 +12,5 @@ export const MAX_CLOSED_REASON = 256;
 export function closedReason(annotation: string, fault: string, ingress: string): string {
   const whole = `${annotation} of ${ingress} ${fault}`;
   if (whole.length <= MAX_CLOSED_REASON) return whole;
-  const short = `${annotation} ${fault}`;
-  return short.length <= MAX_CLOSED_REASON ? short : `${short.slice(0, MAX_CLOSED_REASON - 1)}…`;
+  return shortened(`${annotation} ${fault}`, MAX_CLOSED_REASON);
 }

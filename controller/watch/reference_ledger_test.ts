@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Identity } from "../base/identity.ts";
-import { SecretLedger, type SecretUse } from "./secret_ledger.ts";
+import { ReferenceLedger, type ReferenceUse } from "./reference_ledger.ts";
 
 function owner(namespace: string, name: string, createdAt: number, kind = "Ingress"): Identity {
   const key = `${namespace}/${name}`;
@@ -15,7 +15,7 @@ function use(namespace: string, age: number, names: readonly string[], others: s
     certificates: keys(names),
     listeners: [],
     others: keys(others),
-  } satisfies SecretUse;
+  } satisfies ReferenceUse;
 }
 
 const many = (count: number, prefix = "s") =>
@@ -23,7 +23,7 @@ const many = (count: number, prefix = "s") =>
 
 interface CountCase {
   readonly title: string;
-  readonly uses: readonly SecretUse[];
+  readonly uses: readonly ReferenceUse[];
   readonly global?: readonly string[];
   readonly published?: readonly string[];
   readonly wanted: readonly string[];
@@ -112,7 +112,10 @@ const COUNTS: readonly CountCase[] = [
 for (const { title, uses, global = [], published = [], wanted, refused } of COUNTS) {
   Deno.test(title, () => {
     for (const order of [uses, uses.toReversed()]) {
-      const choice = new SecretLedger(BOUNDS).choose({ uses: order, global }, new Set(published));
+      const choice = new ReferenceLedger(BOUNDS).choose(
+        { uses: order, global },
+        new Set(published),
+      );
       assert.deepEqual([...choice.wanted].sort(), wanted);
       assert.equal(choice.refused.size, refused);
     }
@@ -121,7 +124,7 @@ for (const { title, uses, global = [], published = [], wanted, refused } of COUN
 
 interface BytesCase {
   readonly title: string;
-  readonly uses: readonly SecretUse[];
+  readonly uses: readonly ReferenceUse[];
   readonly global?: readonly string[];
   readonly published?: readonly string[];
   readonly sizes: Readonly<Record<string, number>>;
@@ -194,7 +197,7 @@ for (const { title, uses, global = [], published = [], sizes, dropped } of BYTES
   Deno.test(title, () => {
     const entries = Object.entries(sizes);
     for (const order of [entries, entries.toReversed()]) {
-      const ledger = new SecretLedger(BOUNDS);
+      const ledger = new ReferenceLedger(BOUNDS);
       ledger.choose({ uses, global }, new Set(published));
       const isDropped = new Map<string, boolean>();
       for (const [key, bytes] of order) {
@@ -209,7 +212,7 @@ for (const { title, uses, global = [], published = [], sizes, dropped } of BYTES
 }
 
 Deno.test("a Secret that is not named any more makes room", () => {
-  const ledger = new SecretLedger(BOUNDS);
+  const ledger = new ReferenceLedger(BOUNDS);
   const uses = [use("shop", 0, ["a"]), use("shop", 1, ["b"])];
   ledger.choose({ uses, global: [] }, new Set());
   ledger.measure("shop/a", 900);

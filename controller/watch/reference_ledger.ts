@@ -1,8 +1,8 @@
 /**
- * Which Secrets are read and kept. In: who names which, what is published, and how large each is once it has been
- * read. Out: for each namespace, the Secrets within its bounds; so a tenant fills neither the controller's memory nor
- * its calls to the API server, and loses by its own flood none of the certificates that are served already. The same for
- * ConfigMaps that Gateways name, which are others there.
+ * Which Secrets that tenants name are read and kept, or which ConfigMaps: one ledger for each. In: who names which,
+ * what is published, and how large each is once it has been read. Out: for each namespace, those within its bounds; so
+ * a tenant fills neither the controller's memory nor its calls to the API server, and loses by its own flood none of
+ * the certificates that are served already. What is said of Secrets here holds for ConfigMaps, which are `others`.
  *
  * A Secret counts for the namespace of who names it: with Gateways, that may be another one than its own. Published
  * ones come first, and then those of the oldest objects; so every replica, and each start, comes to the same.
@@ -10,7 +10,7 @@
 import { compareAge, type Identity } from "../base/identity.ts";
 import { compareText } from "../base/text_order.ts";
 
-export interface SecretBounds {
+export interface ReferenceBounds {
   /** Secrets that TLS entries of one namespace name, as many that listeners do, and as many others. */
   readonly count: number;
   /** Bytes of the values that are kept of the Secrets which the objects of one namespace name. */
@@ -18,7 +18,7 @@ export interface SecretBounds {
 }
 
 /** The Secrets that one object names, as `namespace/name`. */
-export interface SecretUse {
+export interface ReferenceUse {
   readonly owner: Identity;
   /** Of TLS entries. */
   readonly certificates: readonly string[];
@@ -27,13 +27,13 @@ export interface SecretUse {
   readonly others: readonly string[];
 }
 
-export interface SecretDemand {
-  readonly uses: readonly SecretUse[];
+export interface ReferenceDemand {
+  readonly uses: readonly ReferenceUse[];
   /** Those that the operator names: they count for no namespace. */
   readonly global: readonly string[];
 }
 
-export interface SecretChoice {
+export interface ReferenceChoice {
   /** To be read. */
   readonly wanted: ReadonlySet<string>;
   /** Beyond the bounds. */
@@ -43,8 +43,8 @@ export interface SecretChoice {
 /** Of the bound of bytes, how often published Secrets may fill it: a renewed one must not wait for new ones to go. */
 const PUBLISHED_SHARE = 2;
 
-export class SecretLedger {
-  readonly bounds: SecretBounds;
+export class ReferenceLedger {
+  readonly bounds: ReferenceBounds;
   #published: ReadonlySet<string> = new Set();
   #tenants: readonly Tenant[] = [];
   /** Those whose objects name a Secret. */
@@ -52,7 +52,7 @@ export class SecretLedger {
   /** Bytes of those that have been read. */
   readonly #sizes = new Map<string, number>();
 
-  constructor(bounds: SecretBounds) {
+  constructor(bounds: ReferenceBounds) {
     this.bounds = bounds;
   }
 
@@ -61,7 +61,7 @@ export class SecretLedger {
    *
    * @param published Secrets that what is published has something of: they are always wanted while they are named.
    */
-  choose({ uses, global }: SecretDemand, published: ReadonlySet<string>): SecretChoice {
+  choose({ uses, global }: ReferenceDemand, published: ReadonlySet<string>): ReferenceChoice {
     this.#published = published;
     const tenantsOf = new Map<string, readonly Tenant[]>();
     const refused = new Set<string>();
@@ -136,13 +136,13 @@ class Tenant {
   keys: ReadonlySet<string> = NONE;
   /** Of these, those for which there is no room. */
   dropped: ReadonlySet<string> = NONE;
-  readonly #uses: readonly SecretUse[];
+  readonly #uses: readonly ReferenceUse[];
   readonly #published: ReadonlySet<string>;
   /** The uses, the oldest object first; null until it matters. */
-  #byAge: readonly SecretUse[] | null = null;
+  #byAge: readonly ReferenceUse[] | null = null;
   #ranked: readonly string[] | null = null;
 
-  constructor(uses: readonly SecretUse[], published: ReadonlySet<string>) {
+  constructor(uses: readonly ReferenceUse[], published: ReadonlySet<string>) {
     this.#uses = uses;
     this.#published = published;
   }
@@ -174,7 +174,7 @@ class Tenant {
   }
 
   /** An Ingress and a Service may have one name and one age. */
-  #oldest(): readonly SecretUse[] {
+  #oldest(): readonly ReferenceUse[] {
     return this.#byAge ??= this.#uses.toSorted((a, b) =>
       compareAge(a.owner, b.owner) || compareText(a.owner.ref.kind, b.owner.ref.kind)
     );
