@@ -9,6 +9,7 @@ import type { Parser } from "./parser.ts";
 import { ROUTER_PARSERS } from "./router_parsers.ts";
 import { GATEWAY_ADDRESS_PARSERS } from "./gateway_addresses.ts";
 import { GATEWAY_PARSERS } from "./gateway_lists.ts";
+import { SECRET_PARSERS } from "./secret_parsers.ts";
 import { TENANT_LISTS } from "./tenant_lists.ts";
 import { TENANT_PARSERS } from "./tenant_parsers.ts";
 import { TLS_PARSERS } from "./tls_parsers.ts";
@@ -21,6 +22,7 @@ export const PARSERS: readonly Parser[] = [
   ...ROUTER_PARSERS,
   ...BACKEND_PARSERS,
   ...TENANT_PARSERS,
+  ...SECRET_PARSERS,
   ...CONTROL_PARSERS,
   ...TENANT_LISTS,
   ...GATEWAY_PARSERS,

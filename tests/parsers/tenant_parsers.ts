@@ -2,22 +2,14 @@
  * Parsers of what tenants write into objects: text of annotations, hosts, paths and Secrets. In:
  * nothing. Out: rows of the table. Lists have a file of their own, `tenant_lists.ts`.
  */
-import { keptValues } from "../../controller/base/secret_values.ts";
 import { credentialsOf, secretFileName } from "../../shared/credentials/credentials.ts";
 import { readHtpasswd } from "../../shared/credentials/htpasswd.ts";
 import { readCredentialsId } from "../../controller/translate/model/credentials_name.ts";
 import { parseHostPattern } from "../../shared/host/host_pattern.ts";
-import { readChain, readKeyPair } from "../../shared/key_pair.ts";
 import { MAX_ROUTE_PATH, readRoutePath } from "../../shared/snapshot/route_path.ts";
 import { isResolvableName } from "../../shared/snapshot/leaves.ts";
 import { readBackend } from "../../controller/translate/ingress/backend.ts";
 import { readBalance } from "../../controller/translate/backends/balance.ts";
-import {
-  readCertificate,
-  readSecretValue,
-} from "../../controller/translate/certificates/certificate.ts";
-import { readSecret } from "../../controller/translate/certificates/certificate_source.ts";
-import { readSecretParts } from "../../controller/translate/certificates/secret_parts.ts";
 import {
   appProtocolMistake,
   readAppProtocol,
@@ -76,11 +68,10 @@ import { parseTemplate } from "../../controller/translate/annotations/nginx/rows
 import { SIZE, trimmed } from "../../controller/translate/annotations/nginx/rows/value.ts";
 import { BY_NAME, NGINX_PREFIX, ROWS } from "../../controller/translate/annotations/nginx/table.ts";
 import { type Parser, textParser } from "./parser.ts";
+import { SECRET_BYTES } from "./secret_parsers.ts";
 import type { Frame } from "./pumps.ts";
 import {
   LIST_PUMPS,
-  PEM_FRAMES,
-  PEM_PUMPS,
   TYPED_FRAMES,
   TYPED_PUMPS,
   VALUE_FRAMES,
@@ -91,11 +82,6 @@ import {
 const ANNOTATION_BYTES = 256 * 1024;
 /** By the operator; owners of Ingresses may. */
 const NOTHING_ACCEPTED = { acceptUnsupported: [], allowAcceptUnsupportedAnnotation: true };
-/**
- * A quarter of what a Secret or a ConfigMap may hold (MaxSecretSize): what is quadratic shows, and
- * OpenSSL takes its time.
- */
-const SECRET_BYTES = 256 * 1024;
 /** The API server bounds hosts by 253 characters, and paths by the size of the object alone. */
 const HOST_BYTES = 253;
 const PATH_BYTES = 256 * 1024;
@@ -270,10 +256,6 @@ function reportingParser(
   });
 }
 
-function fileOf(name: string): string {
-  return Deno.readTextFileSync(new URL(`../golden/certificates/${name}`, import.meta.url));
-}
-
 export const TENANT_PARSERS: readonly Parser[] = [
   ...Object.entries(TEXTS).map(([name, [bytes, read, ...frames]]) =>
     textParser({
@@ -444,69 +426,6 @@ export const TENANT_PARSERS: readonly Parser[] = [
       readBackend({ service: { name, port: { name } } }, "a", null, "spec", report);
     },
   ),
-  textParser({
-    name: "a Secret's certificate in base64",
-    functions: [
-      "controller/translate/certificates/certificate.ts readSecretValue",
-      "controller/translate/certificates/certificate.ts readCertificate",
-      "controller/base/secret_values.ts keptValues",
-    ],
-    bytes: SECRET_BYTES,
-    only: ["A", "=", "\n", " ", "\r\n", "LS0tLS1C", "%", "A=\n"],
-    read: (text) => {
-      const secret = { data: { "tls.crt": text, "tls.key": text } };
-      return () => {
-        keptValues("Opaque", { ...secret.data, "ca.crl": text, [text]: text });
-        readSecretValue(secret, "tls.crt");
-        readCertificate(secret);
-      };
-    },
-  }),
-  textParser({
-    name: "a Secret's list of revoked certificates",
-    functions: ["controller/translate/certificates/secret_parts.ts readSecretParts"],
-    bytes: SECRET_BYTES,
-    frames: [["-----BEGIN X509 CRL-----\n", "\n-----END X509 CRL-----"]],
-    only: ["A", "\n", "-", "-----BEGIN ", "-----BEGIN A-----", "-----BEGIN A-----A\n"],
-    read: (text) => {
-      const name = { namespace: "a", name: "a" };
-      const stringData = { "ca.crt": fileOf("intermediate.crt"), "ca.crl": text };
-      const secrets = new Map([["a/a", readSecret({ metadata: name, stringData })!]]);
-      return () => readSecretParts(name, secrets);
-    },
-  }),
-  textParser({
-    name: "a chain of certificates in PEM",
-    functions: ["shared/key_pair.ts readChain"],
-    bytes: SECRET_BYTES,
-    frames: PEM_FRAMES,
-    only: PEM_PUMPS,
-    read: (text) => () => readChain(text, "tls.crt"),
-  }),
-  textParser({
-    name: "a key in PEM",
-    functions: ["shared/key_pair.ts readKeyPair"],
-    bytes: SECRET_BYTES,
-    frames: [["-----BEGIN PRIVATE KEY-----\n", "-----END PRIVATE KEY-----\n"]],
-    only: PEM_PUMPS,
-    read: (text) => {
-      const chain = fileOf("app.crt");
-      return () => readKeyPair(chain, text, { chain: "tls.crt", key: "tls.key" });
-    },
-  }),
-  textParser({
-    name: "a chain of many certificates",
-    functions: ["shared/key_pair.ts readKeyPair"],
-    // Each takes OpenSSL some 40 µs, whatever it is part of.
-    bytes: SECRET_BYTES,
-    only: [fileOf("intermediate.crt")],
-    read: (text) => {
-      const chain = fileOf("app.crt") + text;
-      const key = fileOf("app.key");
-      const secret = { stringData: { "tls.crt": chain, "tls.key": key } };
-      return () => readCertificate(secret);
-    },
-  }),
   textParser({
     name: "recorded claims to hosts",
     functions: ["controller/translate/hosts/host_claims.ts parseClaims"],
