@@ -15,7 +15,7 @@ for (const [name, { command }] of Object.entries<{ command: string }>(tasks)) {
     const text = new TextDecoder().decode(stdout);
     equal(code, 0, new TextDecoder().decode(stderr));
     // Tests are run by Deno, which has a help of its own.
-    const isTest = command.startsWith("deno test") || command.endsWith("tools/test_run.ts");
+    const isTest = command.startsWith("deno test") || command.endsWith("tools/test_run/main.ts");
     if (isTest) match(text, /\nUsage: deno test /);
     else if (name === "pingress") {
       match(

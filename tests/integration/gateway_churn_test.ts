@@ -12,7 +12,12 @@ import {
 } from "../support/translated_fleet.ts";
 
 Deno.test("240 Gateways come and go under load on an Ingress and another Gateway, without a failed request on these", async () => {
-  await using scene = await TranslatedFleet.start({ rangeSize: 16, drainDelay: 30 });
+  const lines: string[] = [];
+  await using scene = await TranslatedFleet.start({
+    rangeSize: 16,
+    drainDelay: 30,
+    onLines: (text) => lines.push(...text.trimEnd().split("\n")),
+  });
   const stays = gatewayObject("stays");
   const routes = (names: readonly string[]) => [
     routeObject("stays", { parents: ["stays"] }),
@@ -31,8 +36,11 @@ Deno.test("240 Gateways come and go under load on an Ingress and another Gateway
     });
     assert.equal(scene.socketOf("stays"), socket);
     const answers = await Promise.all(names.map((name) => answerAt(scene.socketOf(name)!)));
+    // One in some ten whole runs of CI has got FIN in place of a response, and none alone: what the workers
+    // say of it is what is left to look at.
     const { sockets } = scene.fleet;
-    assert.deepEqual({ answers, sockets }, { answers: [200, 200, 200, 200], sockets });
+    const last = lines.slice(-20);
+    assert.deepEqual({ answers, sockets, last }, { answers: [200, 200, 200, 200], sockets, last });
     await load.more(8);
   }
   await scene.apply({ gateways: [stays], httpRoutes: routes([]) });

@@ -41,6 +41,10 @@ export class Peer {
     return new Peer(await Deno.connect({ hostname: "127.0.0.1", port }));
   }
 
+  get localPort(): number {
+    return (this.#connection.localAddr as Deno.NetAddr).port;
+  }
+
   /** Sends all of it. False when the other side takes no more. */
   async send(data: string | Uint8Array): Promise<boolean> {
     let view: Uint8Array = typeof data === "string" ? asciiBytes(data) : data;

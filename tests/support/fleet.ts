@@ -29,6 +29,8 @@ export interface FleetOptions
     Partial<Pick<WorkerPoolOptions, "hub" | "log" | "onEnd" | "onObstacle" | "onSockets">>,
     Partial<Pick<WorkerSettings, "listenRange" | "drainDelay">> {
   readonly stalls?: Partial<StallLimits>;
+  /** Is told what workers log, which is errors without it, and everything with it. */
+  readonly onLines?: (lines: string) => void;
   /** Workers that hang go on once it is not 0. */
   readonly going?: Int32Array<SharedArrayBuffer>;
 }
@@ -51,7 +53,7 @@ export class Fleet extends WorkerPool {
 /** A fleet whose workers take orders for faults by a snapshot's epoch; see `faulty_worker.ts`. */
 export function startFleet(count: number, options: FleetOptions = {}): Fleet {
   const { going = new Int32Array(new SharedArrayBuffer(4)), stalls, ...rest } = options;
-  const { listenRange = null, drainDelay = 0, ...others } = rest;
+  const { listenRange = null, drainDelay = 0, onLines, ...others } = rest;
   const settings = {
     limits: DEFAULT_LIMITS,
     trustedProxies: "",
@@ -67,7 +69,7 @@ export function startFleet(count: number, options: FleetOptions = {}): Fleet {
     listenRange,
     drainDelay,
     drainTimeout: 10_000,
-    logLevel: "error",
+    logLevel: onLines === undefined ? "error" : "debug",
     logFormat: "text",
     going,
   } as const;
@@ -79,6 +81,7 @@ export function startFleet(count: number, options: FleetOptions = {}): Fleet {
     // Workers tell of what nobody caught and live on: here it fails the test.
     write: (lines) => {
       if (lines.includes("Unhandled rejection")) throw new Error(lines);
+      onLines?.(lines);
     },
     onEnd: () => {},
     onObstacle: () => {},

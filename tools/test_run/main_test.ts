@@ -1,7 +1,7 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { join } from "node:path";
 
-const ROOT = join(import.meta.dirname!, "..");
+const ROOT = join(import.meta.dirname!, "..", "..");
 const config = JSON.parse(Deno.readTextFileSync(join(ROOT, "deno.json")));
 const included: string[] = config.test.include;
 
@@ -40,7 +40,7 @@ async function runTests(args: string[], env: Record<string, string> = {}) {
       'Deno.test("fails", () => { throw 1; });',
     );
     const { code, stdout } = await new Deno.Command(Deno.execPath(), {
-      args: ["run", "--allow-all", join(ROOT, "tools/test_run.ts"), ...args],
+      args: ["run", "--allow-all", join(ROOT, "tools/test_run/main.ts"), ...args],
       cwd: folder,
       env: { NO_COLOR: "1", ...env },
     }).output();
