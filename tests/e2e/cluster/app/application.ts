@@ -168,7 +168,8 @@ function deployment(
               periodSeconds: 1,
               timeoutSeconds: 5,
             },
-            resources: { requests: { cpu: "5m", memory: "16Mi" } },
+            // Pods with less come after the proxies where cores are busy.
+            resources: { requests: { cpu: "50m", memory: "16Mi" } },
           }],
         },
       },
