@@ -185,16 +185,16 @@ volumePluginDir: $dir/plugins
 YAML
 }
 
-# Pods get no more of the cores together than one process outside, by default: beside a few busy ones they
-# starve, as they would not on a node of their own.
-favour_pods() {
+# By default, all pods together have the CPU weight of one process outside of their cgroup, and starve beside
+# a few busy ones.
+raise_cpu_weight_of_pods() {
   local v1=/sys/fs/cgroup/cpu v2=/sys/fs/cgroup
   if [ -f "$v1/cpu.shares" ]; then
     mkdir -p "$v1/k8s.io" && echo 8192 >"$v1/k8s.io/cpu.shares"
   else
     mkdir -p "$v2/k8s.io" && echo +cpu >"$v2/cgroup.subtree_control" &&
       echo 800 >"$v2/k8s.io/cpu.weight"
-  fi 2>/dev/null || echo "up.sh: pods have no more weight than other processes" >&2
+  fi 2>/dev/null || echo "up.sh: cannot raise the CPU weight of pods" >&2
 }
 
 start_kubelet() { # start_kubelet NUMBER
@@ -219,7 +219,7 @@ if [ "$tier" = node ]; then
     --leader-elect=false
   for node in $(seq "$nodes"); do start_node "$node"; done
   "$here/image.sh" --pause
-  favour_pods
+  raise_cpu_weight_of_pods
   for node in $(seq "$nodes"); do start_kubelet "$node"; done
   start kube-proxy "$bin/kube-proxy" --kubeconfig "$run/kubeconfig" --hostname-override node1 \
     --cluster-cidr 10.88.0.0/16 --proxy-mode iptables --bind-address 127.0.0.1 \

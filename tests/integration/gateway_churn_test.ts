@@ -36,11 +36,13 @@ Deno.test("240 Gateways come and go under load on an Ingress and another Gateway
     });
     assert.equal(scene.socketOf("stays"), socket);
     const answers = await Promise.all(names.map((name) => answerAt(scene.socketOf(name)!)));
-    // One in some ten whole runs of CI has got FIN in place of a response, and none alone: what the workers
-    // say of it is what is left to look at.
-    const { sockets } = scene.fleet;
-    const last = lines.slice(-20);
-    assert.deepEqual({ answers, sockets, last }, { answers: [200, 200, 200, 200], sockets, last });
+    // Two whole runs of CI had a connection that was closed without a response, for a cause that is not
+    // known: the workers' log, and whether a second request gets a response, are printed to find it.
+    const again = answers.every((answer) => answer === 200)
+      ? []
+      : await Promise.all(names.map((name) => answerAt(scene.socketOf(name)!)));
+    const context = { again, sockets: scene.fleet.sockets, lines: lines.slice(-20) };
+    assert.deepEqual({ answers, ...context }, { answers: [200, 200, 200, 200], ...context });
     await load.more(8);
   }
   await scene.apply({ gateways: [stays], httpRoutes: routes([]) });

@@ -29,7 +29,7 @@ export interface FleetOptions
     Partial<Pick<WorkerPoolOptions, "hub" | "log" | "onEnd" | "onObstacle" | "onSockets">>,
     Partial<Pick<WorkerSettings, "listenRange" | "drainDelay">> {
   readonly stalls?: Partial<StallLimits>;
-  /** Is told what workers log, which is errors without it, and everything with it. */
+  /** Gets what workers log, at level debug; without it they log errors alone. */
   readonly onLines?: (lines: string) => void;
   /** Workers that hang go on once it is not 0. */
   readonly going?: Int32Array<SharedArrayBuffer>;

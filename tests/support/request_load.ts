@@ -29,29 +29,24 @@ export interface RequestParts {
 
 /** The status of a request on a connection of its own; 0 where there is none. */
 export async function statusAt(port: number, parts: RequestParts = {}): Promise<number> {
-  try {
-    using client = await Peer.connect(port);
-    return statusOf(await client.ask(requestOf(parts)));
-  } catch {
-    return 0;
-  }
+  const status = await answerAt(port, parts);
+  return typeof status === "number" ? status : 0;
 }
 
-/** As `statusAt`; in place of 0 why there is none, and what the next request gets. */
+/** As `statusAt`; in place of 0 why there is none. */
 export async function answerAt(port: number, parts: RequestParts = {}): Promise<number | string> {
   const begun = performance.now();
   const since = (time: number) => `after ${Math.round(performance.now() - time)} ms`;
-  const next = async () => `the next one on port ${port} gets ${await statusAt(port, parts)}`;
   try {
     using client = await Peer.connect(port);
     const connected = performance.now();
     const status = statusOf(await client.ask(requestOf(parts)));
     if (status !== 0) return status;
-    const { ending, received } = client;
+    const { ending, received, localPort } = client;
     const how = `${ending || "is silent"} ${since(connected)} and ${received} bytes`;
-    return `the connection of port ${client.localPort} ${how}, ${await next()}`;
+    return `the connection ${how}, from port ${localPort} to ${port}`;
   } catch (error) {
-    return `${error} ${since(begun)}, ${await next()}`;
+    return `${error} ${since(begun)}`;
   }
 }
 

@@ -13,6 +13,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
+import { testFiles } from "./test_files.ts";
 import { groupFiles, groupModule, ungroup } from "./test_groups.ts";
 
 const FILES_A_CORE = 2;
@@ -26,7 +27,7 @@ async function testGroups(): Promise<number> {
   const root = pathToFileURL(`${Deno.cwd()}/`);
   const folder = Deno.makeTempDirSync({ prefix: "pingress-test-groups-" });
   try {
-    const files = (test.include as string[]).flatMap(testFiles);
+    const files = (test.include as string[]).flatMap((folder) => testFiles(folder));
     const modules = groupFiles(files).map((group, index) => {
       const path = join(folder, `${index}.group.ts`);
       Deno.writeTextFileSync(path, groupModule(group, root));
@@ -36,16 +37,6 @@ async function testGroups(): Promise<number> {
   } finally {
     Deno.removeSync(folder, { recursive: true });
   }
-}
-
-/** The test files below a folder, sorted. */
-function testFiles(folder: string): string[] {
-  const entries = [...Deno.readDirSync(folder)].sort((a, b) => a.name < b.name ? -1 : 1);
-  return entries.flatMap(({ name, isDirectory }) => {
-    const path = `${folder}/${name}`;
-    if (isDirectory) return testFiles(path);
-    return name.endsWith("_test.ts") ? [path] : [];
-  });
 }
 
 async function denoTest(args: readonly string[]): Promise<number> {

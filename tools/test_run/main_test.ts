@@ -1,17 +1,10 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { join } from "node:path";
+import { testFiles } from "./test_files.ts";
 
 const ROOT = join(import.meta.dirname!, "..", "..");
 const config = JSON.parse(Deno.readTextFileSync(join(ROOT, "deno.json")));
 const included: string[] = config.test.include;
-
-function testFiles(folder: string): string[] {
-  return [...Deno.readDirSync(join(ROOT, folder))].flatMap(({ name, isDirectory }) => {
-    const path = join(folder, name);
-    if (isDirectory) return [".git", "node_modules"].includes(name) ? [] : testFiles(path);
-    return name.endsWith("_test.ts") ? [path] : [];
-  });
-}
 
 Deno.test("every test file is run by deno task test, or by a task that names its folder", () => {
   const commands = Object.values<{ command: string }>(config.tasks).map(({ command }) => command);
@@ -21,14 +14,18 @@ Deno.test("every test file is run by deno task test, or by a task that names its
       : []
   );
   const run = [...included, ...named];
-  const files = testFiles(".");
+  const files = testFiles(".", ROOT);
   ok(files.length > 300, `${files.length} files were found`);
   deepEqual(files.filter((path) => !run.some((folder) => path.startsWith(`${folder}/`))), []);
   deepEqual(named.filter((folder) => included.includes(folder)), [], "no test is run by two tasks");
 });
 
 /** As the task does, with a folder of its own in place of the repository. */
-async function runTests(args: string[], env: Record<string, string> = {}) {
+async function runTests(
+  args: string[],
+  env: Record<string, string> = {},
+  more: Record<string, string> = {},
+) {
   const folder = await Deno.makeTempDir({ prefix: "pingress-test-run-" });
   try {
     await Deno.writeTextFile(join(folder, "deno.json"), '{ "test": { "include": ["in"] } }');
@@ -39,6 +36,9 @@ async function runTests(args: string[], env: Record<string, string> = {}) {
       join(folder, "out/b_test.ts"),
       'Deno.test("fails", () => { throw 1; });',
     );
+    for (const [path, text] of Object.entries(more)) {
+      await Deno.writeTextFile(join(folder, path), text);
+    }
     const { code, stdout } = await new Deno.Command(Deno.execPath(), {
       args: ["run", "--allow-all", join(ROOT, "tools/test_run/main.ts"), ...args],
       cwd: folder,
@@ -55,6 +55,35 @@ Deno.test("without arguments, the included tests run, with as many jobs as DENO_
   ok(output.includes("./in/a_test.ts => jobs 3 ... ok"), output);
   ok(!output.includes("fails"), output);
   equal(code, 0);
+});
+
+Deno.test("tests of files that share an isolate are shown with their own file, however they are registered", async () => {
+  const { code, output } = await runTests([], {}, {
+    "in/b_test.ts": `
+      Deno.test(function byFunction() {});
+      Deno.test({ name: "by options", fn() {} });
+      Deno.test({ name: "by options and function" }, () => {});
+      Deno.test("by name, options and function", {}, () => {});
+      Deno.test.ignore("ignored", () => {});`,
+    "in/c_test.ts": `
+      Deno.test("with steps", async (t) => {
+        await t.step("a step", () => { throw new Error("broken"); });
+      });`,
+  });
+  equal(code, 1);
+  for (
+    const line of [
+      "./in/b_test.ts => byFunction ... ok",
+      "./in/b_test.ts => by options ... ok",
+      "./in/b_test.ts => by options and function ... ok",
+      "./in/b_test.ts => by name, options and function ... ok",
+      "./in/b_test.ts => ignored ... ignored",
+      "./in/c_test.ts => with steps ... a step ... FAILED",
+      "with steps ... a step => ./in/c_test.ts:3:17",
+      "| 5 passed | 1 failed (1 step) | 1 ignored",
+    ]
+  ) ok(output.includes(line), `${line} is missing in ${output}`);
+  ok(!output.includes(".group.ts"), output);
 });
 
 Deno.test("a named file is run, and its failure is the exit code", async () => {
