@@ -255,11 +255,16 @@ Deno.test(
   LINUX,
   async () => {
     const going = new Int32Array(new SharedArrayBuffer(4));
-    await using scene = await Scene.start(2, { going });
+    const lines: string[] = [];
+    const onLines = (text: string) => void lines.push(text);
+    await using scene = await Scene.start(2, { going, onLines });
     const [before, after] = [scene.at(0), scene.at(1)];
     await scene.apply([before]);
     scene.apply([before], "hang-0");
-    await until("the others have more", () => socketsOn(before) === 1 + 2 * 16);
+    await until("the others have more", () => socketsOn(before) === 1 + 2 * 16).catch((cause) => {
+      // A whole run failed here once, for a cause that is not known.
+      throw new Error(`${socketsOn(before)} sockets; logged:\n${lines.join("")}`, { cause });
+    });
     await scene.apply([before, after]);
     assert.equal(socketsOn(after), 2 * 16);
     assert.deepEqual(scene.fleet.sockets.open, [String(before), String(after)]);

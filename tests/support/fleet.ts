@@ -6,7 +6,7 @@ import { STALL_LIMITS, type StallLimits } from "../../proxy/process/stall_watch.
 import { TelemetryHub } from "../../proxy/telemetry/hub.ts";
 import { WorkerPool, type WorkerPoolOptions } from "../../proxy/process/worker_pool.ts";
 import type { WorkerSettings } from "../../proxy/process/worker_protocol.ts";
-import { LineOutput, silentLogger } from "../../shared/log.ts";
+import { createLogger, LineOutput, silentLogger } from "../../shared/log.ts";
 import {
   type Snapshot,
   SNAPSHOT_FORMAT,
@@ -29,7 +29,7 @@ export interface FleetOptions
     Partial<Pick<WorkerPoolOptions, "hub" | "log" | "onEnd" | "onObstacle" | "onSockets">>,
     Partial<Pick<WorkerSettings, "listenRange" | "drainDelay">> {
   readonly stalls?: Partial<StallLimits>;
-  /** Gets what workers log, at level debug; without it they log errors alone. */
+  /** Gets what the pool and its workers log, at level debug; without it workers log errors alone. */
   readonly onLines?: (lines: string) => void;
   /** Workers that hang go on once it is not 0. */
   readonly going?: Int32Array<SharedArrayBuffer>;
@@ -76,7 +76,9 @@ export function startFleet(count: number, options: FleetOptions = {}): Fleet {
   return new Fleet({
     count,
     settings,
-    log: silentLogger,
+    log: onLines === undefined
+      ? silentLogger
+      : createLogger({ level: "debug", format: "text", write: onLines }),
     hub: unheardHub(),
     // Workers tell of what nobody caught and live on: here it fails the test.
     write: (lines) => {
