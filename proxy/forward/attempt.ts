@@ -190,8 +190,19 @@ export class Attempt implements HeadReceiver {
     }
     if (responding === undefined) this.#responded(call);
     else {
-      responding.then(() => this.#responded(call), (thrown) => this.#fail(call, thrown))
-        .catch((mistake) => this.#lose(mistake));
+      responding.then(
+        () => this.#settle(() => this.#responded(call)),
+        (thrown) => this.#settle(() => this.#fail(call, thrown)),
+      );
+    }
+  }
+
+  /** Ends it in a callback of a promise. */
+  #settle(end: () => void): void {
+    try {
+      end();
+    } catch (mistake) {
+      this.#lose(mistake);
     }
   }
 

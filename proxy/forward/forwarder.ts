@@ -1,13 +1,13 @@
 /**
- * The life of a request: match → filters → pick → attempt → respond. In: an exchange of any version.
- * Out: its response. The only place that joins router, filters and upstreams.
+ * The life of a request: match → filters → attempts (`attempts.ts`) → respond. In: an exchange of any
+ * version. Out: its response. The only place that joins router, filters and upstreams.
  */
 import type { Logger } from "../../shared/log.ts";
 import type { BodyCounts } from "./body_counts.ts";
 import type { Certificates } from "../certificates/store.ts";
 import type { Deadlines } from "../io/deadlines.ts";
 import { asProxyError, ProxyError } from "../errors.ts";
-import { Attempt, type AttemptContext, type AttemptOwner } from "./attempt.ts";
+import { Attempts } from "./attempts.ts";
 import { EndpointHealth } from "./endpoint_health.ts";
 import { reportFailure } from "./failure_report.ts";
 import type { GrpcDeadlines } from "../grpc/deadline.ts";
@@ -25,12 +25,10 @@ import {
   type Reply,
   type ResponseHead,
   type Serving,
-  tell,
 } from "../http/message.ts";
 import { HttpsRedirects, type HttpsRedirectsContext } from "./https_redirects.ts";
 import { type ErrorPage, localReply } from "./local_reply.ts";
 import { exceeds, observe, type PreparationContext, prepare } from "./preparation.ts";
-import { isBlameless, isUnreachable, replayBody, RetryState } from "./retry.ts";
 import type { RouteTable } from "../router/table.ts";
 import { unrouted } from "./unrouted.ts";
 import type { Tunnels } from "./tunnel.ts";
@@ -60,22 +58,22 @@ export interface ForwarderContext
 
 export class Forwarder {
   readonly #context: ForwarderContext;
-  readonly #attempts: AttemptContext;
-  readonly #health: EndpointHealth;
+  readonly #attempts: Attempts;
   readonly #httpsRedirects: HttpsRedirects;
   /** Of routes that say nothing. */
   readonly #defaultPolicy: RoutePolicy;
 
   constructor(context: ForwarderContext) {
-    const { grpcDeadlines, limits, log, telemetry, tunnels } = context;
+    const { grpcDeadlines, holds, limits, log, telemetry, tunnels } = context;
     const { metrics } = telemetry;
     this.#defaultPolicy = compilePolicy(null, limits);
     this.#context = context;
+    this.#httpsRedirects = new HttpsRedirects(context);
     const requests = new UpstreamRequests(context, metrics);
     const health = new EndpointHealth(log, metrics);
-    this.#health = health;
-    this.#httpsRedirects = new HttpsRedirects(context);
-    this.#attempts = { requests, health, grpcDeadlines, telemetry, tunnels };
+    const { refuse } = this;
+    const attempts = { requests, health, grpcDeadlines, holds, log, telemetry, tunnels, refuse };
+    this.#attempts = new Attempts(attempts);
   }
 
   /** Serves one exchange to its end. Never rejects. */
@@ -126,7 +124,7 @@ export class Forwarder {
 
   /** Serves a subrequest by an upstream, with the settings of routes that say nothing. */
   readonly forward = (exchange: Exchange, upstream: HttpUpstream): Promise<void> =>
-    this.#forward(exchange, upstream, this.#defaultPolicy).catch((thrown) =>
+    this.#attempts.begin(exchange, upstream, this.#defaultPolicy).catch((thrown) =>
       this.#localReply(exchange, asProxyError(thrown, "internal"))
     );
 
@@ -190,8 +188,8 @@ export class Forwarder {
       return this.#forwardGathered(exchange, action.upstream, policy);
     }
     if (exchange.request.isGrpc) return this.#forwardGrpc(exchange, action.upstream, policy);
-    if (waiter === undefined) return this.#forward(exchange, action.upstream, policy);
-    this.#forwardFor(waiter, exchange, action.upstream, policy);
+    if (waiter === undefined) return this.#attempts.begin(exchange, action.upstream, policy);
+    this.#attempts.beginFor(waiter, exchange, action.upstream, policy);
     return LATER;
   }
 
@@ -204,7 +202,7 @@ export class Forwarder {
     const gathered = await gatheredExchange(exchange, policy.requestBuffer);
     return gathered instanceof ProxyError
       ? this.#localReply(exchange, gathered)
-      : this.#forward(gathered, upstream, policy);
+      : this.#attempts.begin(gathered, upstream, policy);
   }
 
   /** What a filter throws ends the request: one that decides must not be passed by its failure. */
@@ -336,147 +334,9 @@ export class Forwarder {
     if (watching === "malformed") {
       return this.#localReply(exchange, new ProxyError("bad_request", "a malformed grpc-timeout"));
     }
-    const forwarding = this.#forward(exchange, upstream, policy);
+    const forwarding = this.#attempts.begin(exchange, upstream, policy);
     if (watching === "none") return forwarding;
     return forwarding.finally(() => grpcDeadlines.forget(exchange));
-  }
-
-  #forward(exchange: Exchange, upstream: HttpUpstream, policy: RoutePolicy): Promise<void> {
-    return new Promise((served, broke) =>
-      this.#forwardFor({ served, broke }, exchange, upstream, policy)
-    );
-  }
-
-  /**
-   * Forwards by a connection that is there, as nearly every exchange can be, without a promise; what
-   * is otherwise, or fails, `#forwardOn` takes over.
-   */
-  #forwardFor(
-    waiter: ExchangeWaiter,
-    exchange: Exchange,
-    upstream: HttpUpstream,
-    policy: RoutePolicy,
-  ): void {
-    exchange.record.upstream = upstream.id;
-    upstream.requested();
-    const endpoint = upstream.pick(null);
-    const retries = policy.retry === null ? null : new RetryState(policy);
-    if (endpoint === null) {
-      return tell(waiter, this.#forwardOn(exchange, upstream, policy, retries, null));
-    }
-    const attempt = new Attempt(this.#attempts, exchange, upstream, endpoint, policy, retries);
-    const call = attempt.take(false);
-    if (call === null) {
-      return tell(waiter, this.#forwardOn(exchange, upstream, policy, retries, attempt));
-    }
-    attempt.waiter = waiter;
-    attempt.run(call, replayBody(exchange, endpoint, policy), this.#firstAttempts);
-  }
-
-  /** Hears of first attempts. */
-  readonly #firstAttempts: AttemptOwner = {
-    ended: (attempt) => {
-      const { exchange, upstream, policy, retries, waiter } = attempt;
-      if (attempt.failure === null) waiter!.served();
-      else tell(waiter!, this.#forwardOn(exchange, upstream, policy, retries, attempt));
-    },
-    broke: ({ waiter }, mistake) => waiter!.broke(mistake),
-  };
-
-  /**
-   * Goes on from an attempt that has failed, or needs a connection; from the very beginning where
-   * there is none.
-   *
-   * @param known null where the route has no policy for retries: nothing is known yet.
-   */
-  async #forwardOn(
-    exchange: Exchange,
-    upstream: HttpUpstream,
-    policy: RoutePolicy,
-    known: RetryState | null,
-    first: Attempt | null,
-  ): Promise<void> {
-    const { cancellation } = exchange;
-    const retries = known ?? new RetryState(policy);
-    let replay = first === null ? null : first.replay;
-    for (let begun = first;; begun = null) {
-      const attempt = begun ?? await this.#next(exchange, upstream, policy, retries);
-      if (attempt instanceof ProxyError) return this.#localReply(exchange, attempt);
-      const { endpoint } = attempt;
-      if (attempt.failure === null) {
-        const taken = begun === null ? attempt.take(retries.avoidsIdle) : null;
-        const call = taken ?? await attempt.open();
-        if (call !== null) {
-          replay ??= replayBody(exchange, endpoint, policy);
-          await new Promise<void>((ended, broke) =>
-            attempt.run(call, replay, {
-              ended: () => ended(),
-              broke: (_, mistake) => broke(mistake),
-            })
-          );
-          if (attempt.failure === null) return;
-        }
-      }
-      const { call, failure } = attempt;
-      if (failure === null) continue;
-      if (exchange.responded) return reportFailure(exchange, failure, this.#context.log);
-      if (!attempt.isDeclined && (call === null || !isBlameless(call))) {
-        this.#health.failed(upstream, endpoint, failure);
-      }
-      const { reason } = cancellation;
-      if (exchange.isOver || reason !== null) {
-        return this.#localReply(exchange, reason ?? new ProxyError("client_gone"));
-      }
-      if (retries.allows(exchange, { endpoint, call, failure, replay })) continue;
-      // Before the client is told that none can be connected to, others may come.
-      const waits = call === null && this.#waits(upstream, failure) &&
-        !upstream.hasOther(retries.tried ?? []);
-      if (!waits) return this.#localReply(exchange, failure);
-    }
-  }
-
-  /** Begins an attempt, once there is an endpoint; or the error to respond with. */
-  async #next(
-    exchange: Exchange,
-    upstream: HttpUpstream,
-    policy: RoutePolicy,
-    retries: RetryState,
-  ): Promise<Attempt | ProxyError> {
-    const { holds, telemetry } = this.#context;
-    for (;;) {
-      let endpoint = upstream.pick(retries.tried);
-      if (endpoint === null && retries.tried === null && upstream.resolving !== null) {
-        await upstream.resolving;
-        endpoint = upstream.pick(null);
-      }
-      const { failure } = retries;
-      if (endpoint !== null) {
-        if (failure === null || !retries.needsBudget || upstream.takeRetry()) {
-          retries.begin();
-          const forStatus = policy.retry === null ? null : retries;
-          return new Attempt(this.#attempts, exchange, upstream, endpoint, policy, forStatus);
-        }
-        telemetry.metrics.upstreamRetryDenied();
-        return failure;
-      }
-      // Whatever has failed until now may be tried again, or the client would have its local reply.
-      if (!this.#waits(upstream, failure)) {
-        return failure ?? new ProxyError("no_endpoint", upstream.id);
-      }
-      retries.heldSince ||= performance.now();
-      if (await holds.wait(upstream, exchange, retries.heldSince) === "served") {
-        retries.reset();
-        continue;
-      }
-      const { reason } = exchange.cancellation;
-      if (exchange.isOver || reason !== null) return reason ?? new ProxyError("client_gone");
-      return (upstream.isEmpty ? null : failure) ?? new ProxyError("no_endpoint", upstream.id);
-    }
-  }
-
-  /** Whether a request waits now for the upstream to have (other) endpoints (`--hold-timeout`). */
-  #waits(upstream: HttpUpstream, failure: ProxyError | null): boolean {
-    return this.#context.holds.concerns(upstream, isUnreachable(failure));
   }
 
   /** Sends the local reply to an error, unless the client has gone. */
