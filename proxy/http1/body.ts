@@ -65,8 +65,8 @@ export class InputBody implements Body {
   #isSteady = false;
 
   /**
-   * @param quiet smaller buffers than the input's own, for streams that say little: head and events of
-   *   each are kept in one of these. Null leaves them where they are.
+   * @param quiet smaller buffers than the input's own, for streams that say little: events of each arrive
+   *   in one of these, and its head is kept in a buffer of its size. Null leaves both where they are.
    */
   constructor(input: Input, bulk: BufferPool, rules: BodyRules, quiet: BufferPool | null = null) {
     this.#input = input;
@@ -187,8 +187,9 @@ export class InputBody implements Body {
       this.#giveBack(input.exchangeBuffer(this.#parked));
       this.#parked = null;
     }
-    // The next head mostly fits the usual buffer, and not this one.
-    if (this.#parked === null && input.bytes.length === this.#quiet?.size && input.isEmpty) {
+    // The next head mostly fits the usual buffer, and not one of a quiet stream.
+    const isSmall = this.#quiet !== null && input.bytes.length < input.poolSize;
+    if (this.#parked === null && isSmall && input.isEmpty) {
       this.#giveBack(input.exchangeBuffer(input.takeSpare()));
     }
   }
@@ -365,15 +366,13 @@ export class InputBody implements Body {
     return length === quiet.size || end <= quiet.size / QUIET_SHARE;
   }
 
-  /** Moves the head to a smaller buffer, as `#isQuiet` has it. */
+  /** Moves the head to a buffer of its size, as `#isQuiet` has it. */
   #moveHead(): void {
     const parked = this.#parked!;
-    const quiet = this.#quiet!;
-    if (parked.length !== this.#input.poolSize || this.#headEnd > quiet.size) return;
-    const smaller = quiet.take();
-    smaller.set(parked.subarray(0, this.#headEnd));
-    this.#parked = smaller;
-    this.onHeadMoved!(smaller);
+    if (parked.length !== this.#input.poolSize) return;
+    const head = parked.slice(0, this.#headEnd);
+    this.#parked = head;
+    this.onHeadMoved!(head);
     this.#giveBack(parked);
   }
 

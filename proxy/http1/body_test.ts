@@ -106,18 +106,20 @@ function stream(pieces: string[]) {
   return { scene, begin, read, headText };
 }
 
-Deno.test("a stream that says little waits in a small buffer, and keeps its head", async () => {
-  const { scene: { input, body }, begin, read, headText } = stream([
+Deno.test("a stream that says little waits in a small buffer, and its head in one of its size", async () => {
+  const { scene, begin, read, headText } = stream([
     "HEAD1\n\n",
     "3\r\none\r\n",
     "3\r\ntwo\r\n",
     "0\r\n\r\n",
     "HEAD2\n\n4\r\nnext\r\n",
   ]);
+  const { input, body } = scene;
   await begin(7);
   for (const text of ["one", "two"]) {
     assert.equal(await read(), text);
     assert.deepEqual([input.bytes.length, headText(7)], [32, "HEAD1\n\n"]);
+    assert.equal(scene.head.length, 7);
   }
   assert.equal(await read(), null);
   body.release();

@@ -9,7 +9,7 @@
 import type { Buffers } from "../io/buffer_pool.ts";
 import { type Deadlined, type Deadlines, NO_DEADLINE } from "../io/deadlines.ts";
 import { asProxyError, type ErrorCode, ProxyError } from "../errors.ts";
-import type { Fields } from "../http/fields.ts";
+import { Fields } from "../http/fields.ts";
 import type { Limits, Timeouts } from "../http/limits.ts";
 import {
   type Body,
@@ -39,7 +39,7 @@ export interface Http1ClientContext {
 
 export class Http1ClientConnection implements UpstreamExchange, Deadlined {
   deadlinePlace = -1;
-  readonly response = new ResponseHead();
+  readonly response = new ResponseHead(Fields.usual());
   /** Has served a request before: its end may only mean that the backend was done with it. */
   #isReused = false;
   /** A byte of the response under way has come, be it of an interim one. */
@@ -293,7 +293,7 @@ export class Http1ClientConnection implements UpstreamExchange, Deadlined {
   duplex(): Duplex {
     return {
       body: this.#body,
-      write: this.#output.write,
+      write: (view) => this.#output.write(view),
       sink: this.#output,
       end: () => this.#transport.closeWrite(),
       abort: this.abort,

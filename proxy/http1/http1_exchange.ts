@@ -21,6 +21,7 @@ import {
   LATER,
   RequestHead,
   type ResponseHead,
+  UNKNOWN_LENGTH,
 } from "../http/message.ts";
 import type { Deadlined } from "../io/deadlines.ts";
 import type { Input } from "../io/input.ts";
@@ -291,11 +292,20 @@ export class Http1Exchange implements Exchange, ExchangeWaiter, ByteSink {
       this.record.status = 0;
       throw error;
     }
-    return sending?.catch((error) => {
+    if (sending === undefined) return;
+    if (head.bodyLength === UNKNOWN_LENGTH) this.#shrinkHead();
+    return sending.catch((error) => {
       // Nothing partial passes for whole: the end that the framing promised never comes.
       owner.fail(asProxyError(error, "internal"));
       throw error;
     });
+  }
+
+  /** A stream of events may stay open for hours. */
+  #shrinkHead(): void {
+    if (this.payload !== null) return; // It is a view of the head's buffer.
+    const head = this.#readAhead.shrinkHead(this.#reader.end);
+    if (head !== null) this.request.fields.bytes = head;
   }
 
   /** As `Output` has it, where the connection has not ended. */

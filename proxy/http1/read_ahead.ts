@@ -34,6 +34,18 @@ export class ReadAhead {
     input.watch();
   }
 
+  /**
+   * Copies the head, which ends at `end`, and gives its buffer back: for a response that may last. Returns the
+   * copy, or null where nothing but the head's buffer is there to read into.
+   */
+  shrinkHead(end: number): Uint8Array<ArrayBuffer> | null {
+    const before = this.#headBuffer;
+    if (before === null) return null;
+    this.#headBuffer = before.slice(0, end);
+    this.#input.giveBack(before, this.#buffers);
+    return this.#headBuffer;
+  }
+
   /** The head is no longer needed. */
   end(): void {
     if (this.#headBuffer !== null) this.#input.giveBack(this.#headBuffer, this.#buffers);

@@ -106,6 +106,11 @@ export class RequestReader {
     return latin1(bytes, start, at);
   }
 
+  /** Where the head ends in the bytes that it has come in. */
+  get end(): number {
+    return this.#parser.end;
+  }
+
   /** Bytes of the whole head. */
   get size(): number {
     return this.#parser.end - this.#parser.startLineStart;

@@ -49,6 +49,14 @@ export class Output {
   #from = 0;
   #to = 0;
   #waiter: WriteWaiter | null = null;
+  /**
+   * Callbacks of the transport's promises, created on first use: most connections need one pair, and
+   * there may be thousands of connections.
+   */
+  #someTaken: ((count: number) => void) | null = null;
+  #noneTaken: ((cause: unknown) => void) | null = null;
+  #laterTaken: ((count: number) => Promise<void> | void) | null = null;
+  #laterBroke: ((cause: unknown) => void) | null = null;
 
   /**
    * @param timeout of a write without progress, in ms, until it is set anew.
@@ -79,11 +87,11 @@ export class Output {
   }
 
   /** Writes all of `view`, which may be used again once this settles. */
-  readonly write = (view: Uint8Array): Promise<void> => {
+  write(view: Uint8Array): Promise<void> {
     this.writing = true;
     this.sent += view.length;
     return this.#write(view);
-  };
+  }
 
   /**
    * Writes `bytes[0, length)`, and tells `waiter`; they may be used again then. As `write`, without a
@@ -111,10 +119,18 @@ export class Output {
     const to = this.#to;
     this.#beginWait();
     const view = from === 0 && to === bytes.length ? bytes : bytes.subarray(from, to);
+    if (this.#someTaken === null) this.#createCallbacks();
     this.#transport.write(view).then(this.#someTaken, this.#noneTaken);
   }
 
-  readonly #someTaken = (count: number): void => {
+  #createCallbacks(): void {
+    const taken = (count: number) => this.#tookSome(count);
+    const broke = (cause: unknown) => this.#tookNone(cause);
+    this.#someTaken = taken;
+    this.#noneTaken = broke;
+  }
+
+  #tookSome(count: number): void {
     this.#taken += count;
     this.#from += count;
     if (this.#from < this.#to) return this.#writeOn();
@@ -122,14 +138,14 @@ export class Output {
     this.#bytes = null;
     this.#settled();
     this.#waiter?.wrote();
-  };
+  }
 
-  readonly #noneTaken = (cause: unknown): void => {
+  #tookNone(cause: unknown): void {
     const error = this.#broke(cause);
     this.#bytes = null;
     this.#settled();
     this.#waiter?.writeBroke(error);
-  };
+  }
 
   /** No async function: it runs twice a request, and the frames of those show in the benchmark. */
   #write(view: Uint8Array): Promise<void> {
@@ -138,14 +154,14 @@ export class Output {
       this.#taken += count;
       if (count < view.length) return this.#write(view.subarray(count));
       this.#settled();
-    }, this.#failed);
+    }, (cause) => this.#fail(cause));
   }
 
-  readonly #failed = (cause: unknown): never => {
+  #fail(cause: unknown): never {
     const error = this.#broke(cause);
     this.#settled();
     throw error;
-  };
+  }
 
   #beginWait(): void {
     this.deadline = this.#deadlines.in(this.timeout);
@@ -191,6 +207,7 @@ export class Output {
     this.writing = true;
     this.sent += length;
     this.#beginWait();
+    if (this.#laterTaken === null) this.#createLaterCallbacks();
     this.pending = this.#laterPending = this.#transport.write(buffer.subarray(0, length))
       .then(this.#laterTaken, this.#laterBroke);
   }
@@ -208,17 +225,24 @@ export class Output {
     });
   }
 
-  readonly #laterTaken = (count: number): Promise<void> | void => {
+  #createLaterCallbacks(): void {
+    const taken = (count: number) => this.#tookLater(count);
+    const broke = (cause: unknown) => this.#tookNoLater(cause);
+    this.#laterTaken = taken;
+    this.#laterBroke = broke;
+  }
+
+  #tookLater(count: number): Promise<void> | void {
     this.#taken += count;
     if (count === this.#length) return this.#laterDone();
     const rest = this.#later!.subarray(count, this.#length);
     return this.#write(rest).then(() => this.#laterDone(), (error) => this.#laterOver()?.(error));
-  };
+  }
 
-  readonly #laterBroke = (cause: unknown): void => {
+  #tookNoLater(cause: unknown): void {
     const error = this.#broke(cause);
     this.#laterOver()?.(error);
-  };
+  }
 
   #laterDone(): void {
     const buffer = this.#later!;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { ACCESS_LOG_FIELDS, ALL_FIELDS } from "../../proxy/telemetry/access_log/options.ts";
 import { CidrList } from "../../shared/net/cidr.ts";
-import { Backend, Peer, refusingPort, statusOf } from "../support/backend.ts";
+import { Backend, Peer, refusingPort, reply, signal, statusOf, until } from "../support/backend.ts";
 import { ObservedProxy } from "../support/observed_proxy.ts";
 import { ProxyProcess } from "../support/proxy_process.ts";
 import { snapshotOf } from "../support/test_proxy.ts";
@@ -42,6 +42,35 @@ Deno.test("a line has the client, the request and its outcome", async () => {
     userAgent: "test/1",
     referer: "http://other.test/x",
   });
+});
+
+Deno.test("the line of a stream has its own request, however many requests came meanwhile", async () => {
+  const ending = signal();
+  await using backend = new Backend(async (peer) => {
+    const request = await peer.request();
+    if (!request!.head.startsWith("GET /stream ")) {
+      await peer.send(reply("ok"));
+      return;
+    }
+    await peer.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+    await ending.promise;
+    await peer.send("2\r\nok\r\n0\r\n\r\n");
+  });
+  using observed = new ObservedProxy([backend.port]);
+  using client = await Peer.connect(observed.port);
+  await client.send("GET /stream HTTP/1.1\r\nHost: a\r\nUser-Agent: of the stream\r\n\r\n");
+  const streamed = client.answer();
+  await until("the head of the stream has come", () => client.received > 0);
+  for (let i = 0; i < 8; i++) {
+    using other = await Peer.connect(observed.port);
+    const request = `GET /other HTTP/1.1\r\nHost: a\r\nUser-Agent: ${"x".repeat(500)}\r\n\r\n`;
+    assert.equal(statusOf(await other.ask(request)), 200);
+  }
+  ending.resolve();
+  assert.equal((await streamed).body, "ok");
+  await client.ask("GET /next HTTP/1.1\r\nHost: a\r\nUser-Agent: the next\r\n\r\n");
+  const agents = (await observed.lines()).map(({ path, userAgent }) => [path, userAgent]);
+  assert.deepEqual(agents.slice(8), [["/stream", "of the stream"], ["/next", "the next"]]);
 });
 
 Deno.test("queries are logged if enabled", async () => {
