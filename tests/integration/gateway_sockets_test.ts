@@ -14,6 +14,7 @@ import {
 } from "../support/gateway_listeners.ts";
 import { eventually } from "../cluster/support/condition.ts";
 import { Http2Client } from "../support/http2_client.ts";
+import { listeningSockets } from "../support/listening_sockets.ts";
 import { RequestLoad, statusAt } from "../support/request_load.ts";
 
 const GET = "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n";
@@ -77,13 +78,6 @@ async function statusesAt(port: number, count: number): Promise<string> {
   return [...new Set(statuses)].sort().join();
 }
 
-/** Sockets that listen on a port of loopback; Linux alone tells. */
-function socketsOn(port: number): number {
-  const local = `0100007F:${port.toString(16).toUpperCase().padStart(4, "0")}`;
-  const lines = Deno.readTextFileSync("/proc/net/tcp").split("\n");
-  return lines.filter((line) => line.includes(` ${local} 00000000:0000 0A `)).length;
-}
-
 const LINUX = { ignore: Deno.build.os !== "linux" };
 
 Deno.test(
@@ -98,10 +92,13 @@ Deno.test(
       await scene.apply([stays, comes, goes]);
       // Applied means: by every worker.
       assert.deepEqual(scene.fleet.sockets.open, [stays, comes, goes].map(String));
-      assert.deepEqual([comes, goes].map(socketsOn), [3, 3]);
+      assert.deepEqual([comes, goes].map(listeningSockets), [3, 3]);
       assert.equal(await statusesAt(comes, 12), "200");
       await scene.apply([stays]);
-      await until("they are closed", () => [comes, goes].every((port) => socketsOn(port) === 0));
+      await until(
+        "they are closed",
+        () => [comes, goes].every((port) => listeningSockets(port) === 0),
+      );
       assert.equal(await accepts(comes), false);
       await load.more(20);
     }
@@ -143,7 +140,7 @@ Deno.test(
     await scene.apply([stays]);
     // Its listener is gone.
     assert.equal(await statusAt(goes), 404);
-    await until("its port is closed", () => socketsOn(goes) === 0);
+    await until("its port is closed", () => listeningSockets(goes) === 0);
     await http2.ended;
     assert.equal(http2.goAways[0]?.code, 0);
     assert.equal(await idle.ended(), "closes");
@@ -166,7 +163,7 @@ Deno.test(
     await scene.serve([listener("a", after)]);
     assert.equal(await statusesAt(before, 8), "200");
     assert.equal(await statusesAt(after, 8), "200");
-    await until("the first is closed", () => socketsOn(before) === 0);
+    await until("the first is closed", () => listeningSockets(before) === 0);
     assert.equal(await statusesAt(after, 8), "200");
   },
 );
@@ -182,8 +179,8 @@ Deno.test(
     await scene.apply([goes]);
     await scene.apply([returns]);
     // Its delay began earlier than that of the other one.
-    await until("the other one is closed", () => socketsOn(goes) === 0);
-    assert.equal(socketsOn(returns), 2);
+    await until("the other one is closed", () => listeningSockets(goes) === 0);
+    assert.equal(listeningSockets(returns), 2);
     assert.equal(statusOf(await client.ask(GET)), 200);
     assert.equal(statusOf(await client.ask(GET)), 200);
   },
@@ -245,7 +242,7 @@ Deno.test("a worker that is replaced opens the sockets of listeners too", LINUX,
   await scene.apply([port]);
   scene.apply([port], "throw");
   await until("both are replaced", () => scene.fleet.restarts === 2);
-  await until("both listen", () => socketsOn(port) === 2);
+  await until("both listen", () => listeningSockets(port) === 2);
   await until("both have said so", () => scene.fleet.sockets.open.length === 1);
   assert.equal(await statusesAt(port, 12), "200");
 });
@@ -255,21 +252,16 @@ Deno.test(
   LINUX,
   async () => {
     const going = new Int32Array(new SharedArrayBuffer(4));
-    const lines: string[] = [];
-    const onLines = (text: string) => void lines.push(text);
-    await using scene = await Scene.start(2, { going, onLines });
+    await using scene = await Scene.start(2, { going });
     const [before, after] = [scene.at(0), scene.at(1)];
     await scene.apply([before]);
     scene.apply([before], "hang-0");
-    await until("the others have more", () => socketsOn(before) === 1 + 2 * 16).catch((cause) => {
-      // A whole run failed here once, for a cause that is not known.
-      throw new Error(`${socketsOn(before)} sockets; logged:\n${lines.join("")}`, { cause });
-    });
+    await until("the others have more", () => listeningSockets(before) === 1 + 2 * 16);
     await scene.apply([before, after]);
-    assert.equal(socketsOn(after), 2 * 16);
+    assert.equal(listeningSockets(after), 2 * 16);
     assert.deepEqual(scene.fleet.sockets.open, [String(before), String(after)]);
     Atomics.store(going, 0, 1);
     Atomics.notify(going, 0);
-    await until("the stuck one is retired", () => socketsOn(before) === 2 * 16);
+    await until("the stuck one is retired", () => listeningSockets(before) === 2 * 16);
   },
 );

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import type { LogFields, Logger } from "../../shared/log.ts";
 import { signal, until } from "../support/backend.ts";
 import { type FleetOptions, snapshotOf, stalls, startFleet, unheardHub } from "../support/fleet.ts";
+import { listeningSockets } from "../support/listening_sockets.ts";
 
 const LOOPBACK = { hostname: "127.0.0.1", port: 0 };
 
@@ -74,7 +75,7 @@ class Scene implements AsyncDisposable {
   async sockets(count: number): Promise<void> {
     await until(
       `${count} sockets`,
-      () => socketsOn(this.port) === count && socketsOn(this.httpsPort) === count,
+      () => listeningSockets(this.port) === count && listeningSockets(this.httpsPort) === count,
     );
   }
 
@@ -87,14 +88,6 @@ class Scene implements AsyncDisposable {
     this.fleet.close();
     await Promise.all(this.#backends.map((backend) => backend.shutdown()));
   }
-}
-
-/** Sockets that listen on a port of loopback. */
-function socketsOn(port: number): number {
-  const local = `0100007F:${port.toString(16).toUpperCase().padStart(4, "0")}`;
-  const lines = Deno.readTextFileSync("/proc/net/tcp").split("\n");
-  // The state 0A is LISTEN.
-  return lines.filter((line) => line.includes(` ${local} 00000000:0000 0A `)).length;
 }
 
 Deno.test("a worker that is silent for a moment is logged and counted, and continues", async () => {
