@@ -57,7 +57,7 @@ const unreadable = await unreadablePath(
 if (unreadable !== null) fail(unreadable);
 const placed = placePorts(parsed.options);
 if (typeof placed === "string") fail(placed);
-const { options, offset } = placed;
+const { options, offset, reserved } = placed;
 const refusal = await requestRights(options);
 if (refusal !== null) fail(refusal);
 
@@ -162,6 +162,7 @@ async function listen<T>(
   start: () => T | Promise<T>,
 ): Promise<T> {
   try {
+    reserved.release(address);
     return await start();
   } catch (error) {
     const offset = isPortTaken(error) ? "auto" : isPortPrivileged(error, address) ? "8000" : null;

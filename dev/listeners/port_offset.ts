@@ -2,9 +2,10 @@
  * Ports of all listeners, moved together (`--port-offset`). In: the command line's options. Out: the same
  * with ports that are so much higher; for `auto`, the smallest offset at which all of them are free.
  */
-import { type Address, formatAddress } from "../../shared/net/address.ts";
+import type { Address } from "../../shared/net/address.ts";
 import { DEFAULT_LISTEN_RANGE, isInRange, type PortRange } from "../../shared/net/port_range.ts";
 import type { ServiceMapping } from "../service_mapping.ts";
+import { isAllowed, ReservedPorts } from "./reserved_ports.ts";
 
 export type PortOffset = number | "auto";
 
@@ -26,6 +27,11 @@ export interface PlacedOptions<O extends ListenOptions> {
   readonly offset: number;
 }
 
+export interface ReservedOptions<O extends ListenOptions> extends PlacedOptions<O> {
+  /** The ports that `auto` has found. */
+  readonly reserved: ReservedPorts;
+}
+
 /** Offsets that are tried. */
 const MAX_OFFSET = 1000;
 const MAX_PORT = 65535;
@@ -37,16 +43,28 @@ export function parsePortOffset(text: string): PortOffset | null {
 }
 
 /** The options with the ports that `--port-offset` says, or a sentence for people. */
-export function placePorts<O extends ListenOptions>(options: O): PlacedOptions<O> | string {
+export function placePorts<O extends ListenOptions>(options: O): ReservedOptions<O> | string {
   const { portOffset: offset } = options;
   if (offset === "auto") {
-    return atFreePorts(options) ??
+    return atReservedPorts(options) ??
       `--port-offset auto found no offset up to ${MAX_OFFSET} at which all ports are free`;
   }
   const moved = withOffset(options, offset);
   return moved === null
     ? `--port-offset ${offset} leads to ports above ${MAX_PORT}; write a smaller number`
-    : { options: moved, offset: 0 };
+    : { options: moved, offset: 0, reserved: new ReservedPorts() };
+}
+
+/** As `atFreePorts`, with the ports reserved. */
+function atReservedPorts<O extends ListenOptions>(options: O): ReservedOptions<O> | null {
+  for (let first = 0;;) {
+    const placed = atFreePorts(options, isFreeOrForbidden, first);
+    if (placed === null) return null;
+    const reserved = ReservedPorts.hold(addressesOf(placed.options));
+    if (reserved !== null) return { ...placed, reserved };
+    // Another program has taken one just now.
+    first = placed.offset + 1;
+  }
 }
 
 /** Port 0, which is any free one, stays. Null where a port would be too high. */
@@ -62,10 +80,11 @@ function withOffset<O extends ListenOptions>(options: O, offset: number): O | nu
   return addressesOf(result).some(({ port }) => port > MAX_PORT) ? null : result;
 }
 
-/** The options at the smallest offset at which all listeners' ports are free; null for none. */
+/** The options at the smallest offset from `first` on at which all listeners' ports are free; null for none. */
 export function atFreePorts<O extends ListenOptions>(
   options: O,
-  isFree: (address: Address) => boolean = isFreeOrForbidden,
+  isFree: (address: Address) => boolean,
+  first = 0,
 ): PlacedOptions<O> | null {
   const { mappings, listenRange = DEFAULT_LISTEN_RANGE } = options.plan;
   // Programs that requests are sent to may not have started yet.
@@ -73,7 +92,7 @@ export function atFreePorts<O extends ListenOptions>(
   const isUsable = (address: Address) =>
     address.port === 0 ||
     (!meant.has(address.port) && !isInRange(listenRange, address.port) && isFree(address));
-  for (let offset = 0; offset <= MAX_OFFSET; offset++) {
+  for (let offset = first; offset <= MAX_OFFSET; offset++) {
     const moved = withOffset(options, offset);
     if (moved === null) return null;
     if (addressesOf(moved).every(isUsable)) return { options: moved, offset };
@@ -96,6 +115,5 @@ export function canListen(address: Address): boolean {
 
 /** One that Deno does not allow is not tried: `rights.ts` asks for it, or says what is lacking. */
 function isFreeOrForbidden(address: Address): boolean {
-  const { state } = Deno.permissions.querySync({ name: "net", host: formatAddress(address) });
-  return state !== "granted" || canListen(address);
+  return !isAllowed(address) || canListen(address);
 }

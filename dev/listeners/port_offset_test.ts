@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type DevOptions, parseDevOptions } from "../options.ts";
-import { atFreePorts, parsePortOffset, placePorts } from "./port_offset.ts";
+import { atFreePorts, canListen, parsePortOffset, placePorts } from "./port_offset.ts";
 
 function optionsOf(...args: readonly string[]): DevOptions {
   const parsed = parseDevOptions(args);
@@ -50,4 +50,22 @@ Deno.test("auto takes the smallest offset at which all ports are free", () => {
 Deno.test("auto leaves ports alone that requests are sent to", () => {
   const options = optionsOf("--port-offset=auto", "--map=default/web=127.0.0.1:8081");
   assert.equal(atFreePorts(options, ({ port }) => port !== 8080)?.offset, 2);
+});
+
+Deno.test("ports that auto has found are reserved until their listeners open", () => {
+  const options = optionsOf("--port-offset=auto");
+  const first = placePorts(options);
+  const second = placePorts(options);
+  assert.ok(typeof first !== "string" && typeof second !== "string");
+  const { admin, listenHttp: [http] } = first.options;
+  try {
+    assert.ok(second.offset > first.offset, `${first.offset}, ${second.offset}`);
+    assert.deepEqual([http, admin].map(canListen), [false, false]);
+    first.reserved.release(http);
+    assert.deepEqual([http, admin].map(canListen), [true, false]);
+  } finally {
+    first.reserved.releaseAll();
+    second.reserved.releaseAll();
+  }
+  assert.ok(canListen(admin));
 });
