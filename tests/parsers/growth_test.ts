@@ -9,17 +9,15 @@ import { LINEAR, QUADRATIC } from "./planted.ts";
 const ROOT = new URL("../../", import.meta.url).pathname;
 const PROGRAM = new URL("./growth_run.ts", import.meta.url).pathname;
 
-/** Processes that measure beside each other. */
-const SHARES = 2;
-
 Deno.test("a parser that takes quadratic time is found, and no other, also under load", async () => {
-  const load = [busy(), busy()];
+  const stop = new AbortController();
+  const load = [busy(stop.signal), busy(stop.signal)];
   try {
     const found = new Set((await measureAll("planted")).findings.map(({ parser }) => parser));
     assert.deepEqual([...found].sort(), QUADRATIC.map(({ name }) => name).sort());
     assert.ok(LINEAR.every(({ name }) => !found.has(name)));
   } finally {
-    for (const process of load) process.kill("SIGKILL");
+    stop.abort();
     await Promise.all(load.map(({ status }) => status));
   }
 });
@@ -49,28 +47,24 @@ interface Measured {
  * whose host was busy, 17.6 was found once for a copy of which 75 further processes found 0.1 to 1.9.
  */
 async function measureAll(table: "table" | "planted"): Promise<Measured> {
-  const shares = await Promise.all(
-    Array.from({ length: SHARES }, (_, i) => measure(table, `${i}/${SHARES}`)),
-  );
-  const once = shares.flatMap(({ findings }) => findings).map(({ parser, input }) =>
-    `${parser}: ${input}`
-  );
-  const findings = once.length === 0 ? [] : await findingsAmong(table, once);
-  return { findings, inputs: shares.reduce((sum, { inputs }) => sum + inputs, 0) };
+  const { findings, inputs } = await measure(table);
+  const once = findings.map(({ parser, input }) => `${parser}: ${input}`);
+  return { findings: once.length === 0 ? [] : await findingsAmong(table, once), inputs };
 }
 
 async function findingsAmong(
   table: string,
   names: readonly string[],
 ): Promise<readonly Finding[]> {
-  const { findings, inputs } = await measure(table, JSON.stringify(names));
+  const { findings, inputs } = await measure(table, names);
   assert.ok(inputs >= new Set(names).size, `${inputs} of ${names.join(", ")}`);
   return findings;
 }
 
-/** Measures a share such as `0/2`, or inputs by their names. */
-async function measure(table: string, wanted: string): Promise<Measured> {
-  const { code, stdout, stderr } = await deno(PROGRAM, table, wanted).output();
+/** @param names of inputs, as `PARSER: INPUT`; all without them. */
+async function measure(table: string, names?: readonly string[]): Promise<Measured> {
+  const wanted = names === undefined ? [] : [JSON.stringify(names)];
+  const { code, stdout, stderr } = await deno(PROGRAM, table, ...wanted).output();
   const text = new TextDecoder().decode(stdout);
   assert.equal(code, 0, new TextDecoder().decode(stderr));
   const lines = text.trim().split("\n").map((line): Line => JSON.parse(line));
@@ -100,7 +94,7 @@ function deno(...args: readonly string[]): Deno.Command {
 }
 
 /** A process that keeps a core busy; two minutes at most, should nobody be left to end it. */
-function busy(): Deno.ChildProcess {
+function busy(signal: AbortSignal): Deno.ChildProcess {
   const loop = "for (const end = Date.now() + 120_000; Date.now() < end;);";
-  return new Deno.Command(Deno.execPath(), { args: ["eval", loop] }).spawn();
+  return new Deno.Command(Deno.execPath(), { args: ["eval", loop], signal }).spawn();
 }
