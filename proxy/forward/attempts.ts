@@ -29,10 +29,10 @@ export class Attempts {
     this.#context = context;
   }
 
-  /** As `beginFor`, by a promise. */
-  begin(exchange: Exchange, upstream: HttpUpstream, policy: RoutePolicy): Promise<void> {
+  /** As `forwardFor`, by a promise. */
+  forward(exchange: Exchange, upstream: HttpUpstream, policy: RoutePolicy): Promise<void> {
     return new Promise((served, broke) =>
-      this.beginFor({ served, broke }, exchange, upstream, policy)
+      this.forwardFor({ served, broke }, exchange, upstream, policy)
     );
   }
 
@@ -40,7 +40,7 @@ export class Attempts {
    * Forwards by a connection that is there, as nearly every exchange can be, without a promise; what
    * is otherwise, or fails, `#goOn` takes over.
    */
-  beginFor(
+  forwardFor(
     waiter: ExchangeWaiter,
     exchange: Exchange,
     upstream: HttpUpstream,

@@ -124,7 +124,7 @@ export class Forwarder {
 
   /** Serves a subrequest by an upstream, with the settings of routes that say nothing. */
   readonly forward = (exchange: Exchange, upstream: HttpUpstream): Promise<void> =>
-    this.#attempts.begin(exchange, upstream, this.#defaultPolicy).catch((thrown) =>
+    this.#attempts.forward(exchange, upstream, this.#defaultPolicy).catch((thrown) =>
       this.#localReply(exchange, asProxyError(thrown, "internal"))
     );
 
@@ -188,8 +188,8 @@ export class Forwarder {
       return this.#forwardGathered(exchange, action.upstream, policy);
     }
     if (exchange.request.isGrpc) return this.#forwardGrpc(exchange, action.upstream, policy);
-    if (waiter === undefined) return this.#attempts.begin(exchange, action.upstream, policy);
-    this.#attempts.beginFor(waiter, exchange, action.upstream, policy);
+    if (waiter === undefined) return this.#attempts.forward(exchange, action.upstream, policy);
+    this.#attempts.forwardFor(waiter, exchange, action.upstream, policy);
     return LATER;
   }
 
@@ -202,7 +202,7 @@ export class Forwarder {
     const gathered = await gatheredExchange(exchange, policy.requestBuffer);
     return gathered instanceof ProxyError
       ? this.#localReply(exchange, gathered)
-      : this.#attempts.begin(gathered, upstream, policy);
+      : this.#attempts.forward(gathered, upstream, policy);
   }
 
   /** What a filter throws ends the request: one that decides must not be passed by its failure. */
@@ -334,7 +334,7 @@ export class Forwarder {
     if (watching === "malformed") {
       return this.#localReply(exchange, new ProxyError("bad_request", "a malformed grpc-timeout"));
     }
-    const forwarding = this.#attempts.begin(exchange, upstream, policy);
+    const forwarding = this.#attempts.forward(exchange, upstream, policy);
     if (watching === "none") return forwarding;
     return forwarding.finally(() => grpcDeadlines.forget(exchange));
   }
