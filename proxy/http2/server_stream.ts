@@ -298,7 +298,10 @@ export class ServerStream extends Stream implements Exchange {
       this.record.status = 0;
       throw error;
     }
-    return sending?.catch(this.#sendingFailed);
+    if (sending === undefined) return;
+    // A stream of events may stay open for hours.
+    if (head.bodyLength === UNKNOWN_LENGTH) this.#block.shrink();
+    return sending.catch(this.#sendingFailed);
   }
 
   async upgrade(head: ResponseHead): Promise<Duplex> {

@@ -34,7 +34,7 @@ const COOKIE_NAME = asciiBytes("cookie");
 /** A decoded head or trailer section. It owns its bytes and serves many heads in turn. */
 export class HeadBlock {
   /** The regular fields; `fields.bytes` is this block's own, and holds until `begin`. */
-  readonly fields = new Fields();
+  readonly fields = Fields.usual();
   /** Pseudo-fields, one character a byte; null where absent. */
   method: string | null = null;
   scheme: string | null = null;
@@ -71,7 +71,8 @@ export class HeadBlock {
    * @param maxFields without pseudo-fields.
    */
   begin(maxBytes: number, maxFields: number, isTrailers: boolean): void {
-    if (this.#bytes.length > MAX_KEPT_BYTES) this.#bytes = NO_BYTES;
+    const { length } = this.#bytes;
+    if (length < FIRST_BYTES || length > MAX_KEPT_BYTES) this.#bytes = NO_BYTES;
     this.fields.clear(this.#bytes);
     this.method = null;
     this.scheme = null;
@@ -89,6 +90,12 @@ export class HeadBlock {
     this.#isOpen = true;
     this.#seen = 0;
     this.#runStart = this.#runEnd = 0;
+  }
+
+  /** Moves the head to a buffer of its size, for an exchange that may last. */
+  shrink(): void {
+    this.#bytes = this.#bytes.slice(0, this.#length);
+    this.fields.bytes = this.#bytes;
   }
 
   /** Lets go of its bytes and fields: of a head too large, nobody wants what there is of it. */

@@ -81,6 +81,19 @@ Deno.test("any pseudo-header field makes trailers malformed", () => {
   assert.equal(head.malformed, ":status in trailers");
 });
 
+Deno.test("a head that is kept for long has a buffer of its size, and the next one has room again", () => {
+  const head = newHead();
+  const long = "v".repeat(600);
+  for (const value of ["short", long, "short"]) {
+    head.begin(65_536, 100, false);
+    decodeBytes(head, rawLiteral(0, "name", value));
+    head.shrink();
+    const { fields } = head;
+    assert.equal(fields.bytes.length, `name: ${value}\r\n`.length);
+    assert.deepEqual([fields.count, fields.name(0), fields.value(0)], [1, "name", value]);
+  }
+});
+
 Deno.test("fields are ranges in the head's own bytes, with the same ids as in http1", () => {
   const head = newHead();
   decodeBytes(head, [
