@@ -79,7 +79,7 @@ export const CARRIERS: readonly Exceptions[] = [
       "proxy/router/explain.ts": ["redirectUrl"],
       "proxy/http/fields.ts": ["new Fields"],
       "proxy/http/message.ts": ["new BytesBody", "new RequestHead", "new ResponseHead"],
-      "proxy/io/output.ts": ["Output.writeLater", "Output.writeThen", "new Output"],
+      "proxy/io/output.ts": ["Output.write", "Output.writeLater", "Output.writeThen", "new Output"],
       "proxy/http/request_id.ts": ["writeRandomDigits", "writeRequestId"],
       "proxy/config/config_log.ts": ["ConfigLog.incomplete", "ConfigLog.overdue"],
       "proxy/config/stream/controller_link.ts": ["ControllerLink.send"],
