@@ -3,13 +3,15 @@
  * does, and how fast the others were answered.
  */
 import { createHash } from "node:crypto";
+import { CI_PATIENCE } from "../../support/ci_patience.ts";
 import type { WireMessage } from "../../support/wire_message.ts";
 import { Connection, RequestFailure, type Target } from "./connection.ts";
 import type { Latencies } from "./latencies.ts";
 import { OpenLoop } from "./open_loop.ts";
 import type { Failure, LoadPlan, StreamPlan, StreamResult } from "./plan.ts";
 
-const TIMEOUT = 10_000;
+/** Of a request, in ms: pods that share a busy machine are slow, and lose nothing. */
+const TIMEOUT = 10_000 * CI_PATIENCE;
 const BODY_BYTES = 1_000;
 
 /** Kept connections that nobody has used for this long are closed: before the proxy does, in ms. */
