@@ -15,6 +15,7 @@ import { DEFAULT_SERIES } from "../proxy/telemetry/series_options.ts";
 import { Telemetry } from "../proxy/telemetry/telemetry.ts";
 import type { ServedState } from "../cli/diff/route_changes.ts";
 import { DEFAULT_LISTEN_RANGE } from "../shared/net/port_range.ts";
+import { isGranted } from "../shared/rights.ts";
 import { CidrList } from "../shared/net/cidr.ts";
 import type { LineOutput, Logger } from "../shared/log.ts";
 import type { ServicePort } from "../controller/kube/resources.ts";
@@ -165,8 +166,7 @@ const MAX_TRIES = 5;
 /** For Gateways: that of the first port for HTTP, if all of its ports may be used. */
 function listenedAddress({ listenHttp: [first] }: DevOptions): string {
   if (first === undefined || first.hostname === "localhost") return LOOPBACK;
-  const { state } = Deno.permissions.querySync({ name: "net", host: first.hostname });
-  return state === "granted" ? first.hostname : LOOPBACK;
+  return isGranted({ name: "net", host: first.hostname }) ? first.hostname : LOOPBACK;
 }
 
 const LOOPBACK = "127.0.0.1";

@@ -5,7 +5,7 @@
 import type { Address } from "../../shared/net/address.ts";
 import { DEFAULT_LISTEN_RANGE, isInRange, type PortRange } from "../../shared/net/port_range.ts";
 import type { ServiceMapping } from "../service_mapping.ts";
-import { isAllowed, ReservedPorts } from "./reserved_ports.ts";
+import { ReservedPorts } from "./reserved_ports.ts";
 
 export type PortOffset = number | "auto";
 
@@ -21,15 +21,12 @@ export interface ListenOptions {
   };
 }
 
-export interface PlacedOptions<O extends ListenOptions> {
+export interface PlacedOptions<O extends ListenOptions, R = ReservedPorts> {
   readonly options: O;
   /** That `auto` has found; else 0. */
   readonly offset: number;
-}
-
-export interface ReservedOptions<O extends ListenOptions> extends PlacedOptions<O> {
   /** The ports that `auto` has found. */
-  readonly reserved: ReservedPorts;
+  readonly reserved: R;
 }
 
 /** Offsets that are tried. */
@@ -43,28 +40,16 @@ export function parsePortOffset(text: string): PortOffset | null {
 }
 
 /** The options with the ports that `--port-offset` says, or a sentence for people. */
-export function placePorts<O extends ListenOptions>(options: O): ReservedOptions<O> | string {
+export function placePorts<O extends ListenOptions>(options: O): PlacedOptions<O> | string {
   const { portOffset: offset } = options;
   if (offset === "auto") {
-    return atReservedPorts(options) ??
+    return atFreePorts(options, ReservedPorts.hold) ??
       `--port-offset auto found no offset up to ${MAX_OFFSET} at which all ports are free`;
   }
   const moved = withOffset(options, offset);
   return moved === null
     ? `--port-offset ${offset} leads to ports above ${MAX_PORT}; write a smaller number`
     : { options: moved, offset: 0, reserved: new ReservedPorts() };
-}
-
-/** As `atFreePorts`, with the ports reserved. */
-function atReservedPorts<O extends ListenOptions>(options: O): ReservedOptions<O> | null {
-  for (let first = 0;;) {
-    const placed = atFreePorts(options, isFreeOrForbidden, first);
-    if (placed === null) return null;
-    const reserved = ReservedPorts.hold(addressesOf(placed.options));
-    if (reserved !== null) return { ...placed, reserved };
-    // Another program has taken one just now.
-    first = placed.offset + 1;
-  }
 }
 
 /** Port 0, which is any free one, stays. Null where a port would be too high. */
@@ -80,22 +65,26 @@ function withOffset<O extends ListenOptions>(options: O, offset: number): O | nu
   return addressesOf(result).some(({ port }) => port > MAX_PORT) ? null : result;
 }
 
-/** The options at the smallest offset from `first` on at which all listeners' ports are free; null for none. */
-export function atFreePorts<O extends ListenOptions>(
+/**
+ * The options at the smallest offset at which all listeners' ports are free; null for none.
+ *
+ * @param hold reserves the ports of all addresses; null where one is not free.
+ */
+export function atFreePorts<O extends ListenOptions, R>(
   options: O,
-  isFree: (address: Address) => boolean,
-  first = 0,
-): PlacedOptions<O> | null {
+  hold: (addresses: readonly Address[]) => R | null,
+): PlacedOptions<O, R> | null {
   const { mappings, listenRange = DEFAULT_LISTEN_RANGE } = options.plan;
   // Programs that requests are sent to may not have started yet.
   const meant = new Set(mappings.flatMap(({ target }) => target.endpoints.map(({ port }) => port)));
-  const isUsable = (address: Address) =>
-    address.port === 0 ||
-    (!meant.has(address.port) && !isInRange(listenRange, address.port) && isFree(address));
-  for (let offset = first; offset <= MAX_OFFSET; offset++) {
+  const isUsable = ({ port }: Address) =>
+    port === 0 || (!meant.has(port) && !isInRange(listenRange, port));
+  for (let offset = 0; offset <= MAX_OFFSET; offset++) {
     const moved = withOffset(options, offset);
     if (moved === null) return null;
-    if (addressesOf(moved).every(isUsable)) return { options: moved, offset };
+    const addresses = addressesOf(moved);
+    const reserved = addresses.every(isUsable) ? hold(addresses) : null;
+    if (reserved !== null) return { options: moved, offset, reserved };
   }
   return null;
 }
@@ -111,9 +100,4 @@ export function canListen(address: Address): boolean {
   } catch {
     return false;
   }
-}
-
-/** One that Deno does not allow is not tried: `rights.ts` asks for it, or says what is lacking. */
-function isFreeOrForbidden(address: Address): boolean {
-  return !isAllowed(address) || canListen(address);
 }

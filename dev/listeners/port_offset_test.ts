@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { Address } from "../../shared/net/address.ts";
 import { type DevOptions, parseDevOptions } from "../options.ts";
 import { atFreePorts, canListen, parsePortOffset, placePorts } from "./port_offset.ts";
 
@@ -31,8 +32,8 @@ Deno.test("a number is added to the port of each listener, but not to port 0", (
 });
 
 Deno.test("auto takes the smallest offset at which all ports are free", () => {
-  const isFree = (taken: readonly number[]) => ({ port }: { port: number }) =>
-    !taken.includes(port);
+  const holdUnless = (taken: readonly number[]) => (addresses: readonly Address[]) =>
+    addresses.some(({ port }) => taken.includes(port)) ? null : true;
   for (
     const [taken, expected] of [
       [[], 0],
@@ -42,14 +43,15 @@ Deno.test("auto takes the smallest offset at which all ports are free", () => {
       [[8081, 8442], 0],
     ] as const
   ) {
-    assert.equal(atFreePorts(optionsOf("--port-offset=auto"), isFree(taken))?.offset, expected);
+    assert.equal(atFreePorts(optionsOf("--port-offset=auto"), holdUnless(taken))?.offset, expected);
   }
-  assert.equal(atFreePorts(optionsOf("--port-offset=auto"), () => false), null);
+  assert.equal(atFreePorts(optionsOf("--port-offset=auto"), () => null), null);
 });
 
 Deno.test("auto leaves ports alone that requests are sent to", () => {
   const options = optionsOf("--port-offset=auto", "--map=default/web=127.0.0.1:8081");
-  assert.equal(atFreePorts(options, ({ port }) => port !== 8080)?.offset, 2);
+  const hold = ([{ port }]: readonly Address[]) => port === 8080 ? null : true;
+  assert.equal(atFreePorts(options, hold)?.offset, 2);
 });
 
 Deno.test("ports that auto has found are reserved until their listeners open", () => {

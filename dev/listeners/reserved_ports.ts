@@ -4,6 +4,7 @@
  * whether all of them were free.
  */
 import { type Address, formatAddress } from "../../shared/net/address.ts";
+import { isGranted } from "../../shared/rights.ts";
 
 export class ReservedPorts {
   readonly #held = new Map<string, Deno.Listener>();
@@ -15,9 +16,10 @@ export class ReservedPorts {
   static hold(addresses: readonly Address[]): ReservedPorts | null {
     const ports = new ReservedPorts();
     for (const address of addresses) {
-      if (address.port === 0 || !isAllowed(address)) continue;
+      const host = formatAddress(address);
+      if (address.port === 0 || !isGranted({ name: "net", host })) continue;
       try {
-        ports.#held.set(formatAddress(address), Deno.listen(address));
+        ports.#held.set(host, Deno.listen(address));
       } catch {
         ports.releaseAll();
         return null;
@@ -37,9 +39,4 @@ export class ReservedPorts {
     for (const listener of this.#held.values()) listener.close();
     this.#held.clear();
   }
-}
-
-export function isAllowed(address: Address): boolean {
-  const { state } = Deno.permissions.querySync({ name: "net", host: formatAddress(address) });
-  return state === "granted";
 }

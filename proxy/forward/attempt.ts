@@ -197,7 +197,7 @@ export class Attempt implements HeadReceiver {
     }
   }
 
-  /** Ends it in a callback of a promise. */
+  /** Runs what ends it. In a callback of a promise, nobody else would see what it throws. */
   #settle(end: () => void): void {
     try {
       end();

@@ -227,7 +227,7 @@ export class Output {
 
   #createLaterCallbacks(): void {
     const taken = (count: number) => this.#tookLater(count);
-    const broke = (cause: unknown) => this.#tookNoLater(cause);
+    const broke = (cause: unknown) => this.#breakLater(cause);
     this.#laterTaken = taken;
     this.#laterBroke = broke;
   }
@@ -239,7 +239,7 @@ export class Output {
     return this.#write(rest).then(() => this.#laterDone(), (error) => this.#laterOver()?.(error));
   }
 
-  #tookNoLater(cause: unknown): void {
+  #breakLater(cause: unknown): void {
     const error = this.#broke(cause);
     this.#laterOver()?.(error);
   }

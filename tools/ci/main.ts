@@ -11,6 +11,7 @@
 import { parseArgs } from "node:util";
 import { print } from "./command_run.ts";
 import { Run } from "./run.ts";
+import { CI_PATIENCE } from "./patience.ts";
 import { parseSteps } from "./step_list.ts";
 
 const { values, positionals: failedInstallations } = parseArgs({
@@ -21,13 +22,12 @@ const { values, positionals: failedInstallations } = parseArgs({
   },
 });
 
-const patience = Number(Deno.env.get("PINGRESS_CI_PATIENCE") ?? "1");
 const steps = parseSteps(await new Response(Deno.stdin.readable).text());
 if (!Array.isArray(steps)) stop(steps.error);
-if (!(patience > 0)) stop("PINGRESS_CI_PATIENCE must be a number above 0");
+if (!(CI_PATIENCE > 0)) stop("PINGRESS_CI_PATIENCE must be a number above 0");
 
 const { passed, failed, failures, flaky } = await new Run({
-  patience,
+  patience: CI_PATIENCE,
   minutes: Number(values.minutes),
   spent: Number(values.spent),
   strict: Deno.env.get("CI") === "true",

@@ -1,5 +1,5 @@
 /** Waiting for a condition. In: a question that is asked again and again. Out: its first answer. */
-import { CI_PATIENCE } from "../../support/ci_patience.ts";
+import { CI_PATIENCE } from "../../../tools/ci/patience.ts";
 
 /** How long a condition is waited for unless a test says otherwise, in ms; on a busy machine, longer. */
 export const PATIENCE = 30_000 * CI_PATIENCE;

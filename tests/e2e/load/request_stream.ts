@@ -3,14 +3,14 @@
  * does, and how fast the others were answered.
  */
 import { createHash } from "node:crypto";
-import { CI_PATIENCE } from "../../support/ci_patience.ts";
+import { CI_PATIENCE } from "../../../tools/ci/patience.ts";
 import type { WireMessage } from "../../support/wire_message.ts";
 import { Connection, RequestFailure, type Target } from "./connection.ts";
 import type { Latencies } from "./latencies.ts";
 import { OpenLoop } from "./open_loop.ts";
 import type { Failure, LoadPlan, StreamPlan, StreamResult } from "./plan.ts";
 
-/** Of a request, in ms: pods that share a busy machine are slow, and lose nothing. */
+/** Time limit of a request, in ms. */
 const TIMEOUT = 10_000 * CI_PATIENCE;
 const BODY_BYTES = 1_000;
 
