@@ -1,6 +1,7 @@
 /**
- * One run of a command of CI. In: a line for bash, and the longest that it may take. Out: its exit
- * code and all that it printed, on the terminal too once it is shown.
+ * One run of a command of CI. In: a line for bash, the longest that it may take, and whether it runs
+ * in a session of its own. Out: its exit code and all that it printed, on the terminal too once it is
+ * shown.
  */
 
 export interface CommandResult {
@@ -24,8 +25,9 @@ export class CommandRun {
   readonly result: Promise<CommandResult>;
   #hidden: Uint8Array[] | null = [];
 
-  constructor(command: string, seconds: number) {
-    this.result = this.#run(command, seconds);
+  /** @param seconds the longest that the command may take */
+  constructor(command: string, seconds: number, ownSession: boolean) {
+    this.result = this.#run(command, seconds, ownSession);
   }
 
   /** Prints what came so far, and from now on what comes. */
@@ -34,17 +36,21 @@ export class CommandRun {
     this.#hidden = null;
   }
 
-  async #run(command: string, seconds: number): Promise<CommandResult> {
+  async #run(command: string, seconds: number, ownSession: boolean): Promise<CommandResult> {
     const start = performance.now();
-    // `timeout` leads a process group of its own, which it ends as a whole.
-    const child = new Deno.Command("timeout", {
-      args: [
-        `--kill-after=${KILL_AFTER_S}`,
-        String(seconds),
-        "bash",
-        "-c",
-        `exec 2>&1\n${command}`,
-      ],
+    // `timeout` leads a process group of its own, which it ends as a whole. `setsid` becomes `timeout`:
+    // it starts another process only where it leads a group itself.
+    const [program, ...args] = [
+      ...(ownSession ? ["setsid"] : []),
+      "timeout",
+      `--kill-after=${KILL_AFTER_S}`,
+      String(seconds),
+      "bash",
+      "-c",
+      `exec 2>&1\n${command}`,
+    ];
+    const child = new Deno.Command(program, {
+      args,
       stdin: "null",
       stdout: "piped",
       stderr: "inherit",

@@ -84,6 +84,7 @@ tests | 1 | deno test -A --no-check --parallel good_test.ts uncaught_test.ts
 slow & | 1 | until test -e go; do sleep 0.05; done; echo the slow one is through
 beside after passes | 1 | touch go
 last after slow | 1 | test -e go
+apart in own session | 1 | test $(cut -d ' ' -f 6 /proc/self/stat) = $PPID
 `,
     );
     deepEqual(flaky, [
@@ -95,8 +96,8 @@ last after slow | 1 | test -e go
       "flaky: tests: ./uncaught_test.ts: an error that no test caught",
     ]);
     equal(lines.filter((line) => line === "the slow one is through").length, 1);
-    // Seven steps without tests, and three tests, each counted once.
-    equal(lines.at(-1), "10 passed, 0 failed");
+    // Eight steps without tests, and three tests, each counted once.
+    equal(lines.at(-1), "11 passed, 0 failed");
     equal(code, 0);
   }));
 
@@ -108,7 +109,7 @@ Deno.test("a step that fails twice fails the run, and each test counts with its 
       `
 passes | 1 | true
 fails | 1 | echo 'error: as planted'; false
-hangs | 0.01 | (trap '' TERM; echo $BASHPID >${stray}; while :; do sleep 1; done) & wait
+hangs in own session | 0.01 | (trap '' TERM; echo $BASHPID >${stray}; while :; do sleep 1; done) & wait
 tests | 1 | deno test -A --no-check mixed_test.ts good_test.ts
 breaks off | 1 | deno test -A missing_test.ts
 skips | 1 | deno test -A --no-check ignored_test.ts good_test.ts

@@ -106,7 +106,7 @@ export class Run {
     if (!step.beside) print(heading(step.name, step.command));
     const seconds = this.#limit(step);
     if (seconds === null) return;
-    const run = new CommandRun(step.command, seconds);
+    const run = new CommandRun(step.command, seconds, step.ownSession);
     started(run);
     this.#judge(outcome, await run.result, seconds);
   }
@@ -139,7 +139,7 @@ export class Run {
     const seconds = this.#limit(step);
     if (seconds === null) return this.#giveUp(outcome, step.name);
     print(heading(`${step.name}, once more`, step.command));
-    const run = new CommandRun(step.command, seconds);
+    const run = new CommandRun(step.command, seconds, step.ownSession);
     run.show();
     this.#judge(outcome, await run.result, seconds);
     if (outcome.failed === 0) this.#flaky.push(step.name);
@@ -161,7 +161,7 @@ export class Run {
       file,
     ]);
     print(heading(`${step.name}, once more`, command));
-    const run = new CommandRun(command, seconds);
+    const run = new CommandRun(command, seconds, step.ownSession);
     run.show();
     const result = await run.result;
     const counts = countTests(result.output);

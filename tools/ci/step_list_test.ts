@@ -6,13 +6,34 @@ Deno.test("a step is a line with a command that may contain bars", () => {
     parseSteps(`
 # a comment
 build & | 25 | make all
-the tests & after build | 0.5 | run | tee log
+the tests & in own session after build | 0.5 | run | tee log
 check after the tests and build | 5 | true
 `),
     [
-      { name: "build", beside: true, after: [], minutes: 25, command: "make all" },
-      { name: "the tests", beside: true, after: ["build"], minutes: 0.5, command: "run | tee log" },
-      { name: "check", beside: false, after: ["the tests", "build"], minutes: 5, command: "true" },
+      {
+        name: "build",
+        beside: true,
+        after: [],
+        ownSession: false,
+        minutes: 25,
+        command: "make all",
+      },
+      {
+        name: "the tests",
+        beside: true,
+        after: ["build"],
+        ownSession: true,
+        minutes: 0.5,
+        command: "run | tee log",
+      },
+      {
+        name: "check",
+        beside: false,
+        after: ["the tests", "build"],
+        ownSession: false,
+        minutes: 5,
+        command: "true",
+      },
     ],
   );
 });
