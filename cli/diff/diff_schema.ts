@@ -30,6 +30,12 @@ const MATCH = closed({
     decoded: Type.Optional(
       Type.Literal(true, { description: "It is compared with the decoded path." }),
     ),
+    slash: Type.Optional(
+      Type.Enum(["absolute", "relative"], {
+        description: "The path without a slash at its end is redirected to the one with it: to a " +
+          "URL, or to a path.",
+      }),
+    ),
   }),
   method: Type.Optional(TEXT),
   headers: Type.Optional(Type.Array(VALUE)),

@@ -4,6 +4,7 @@
  * replies in place of the backend.
  */
 import { ProxyError } from "../../proxy/errors.ts";
+import { withoutEmptyQuery } from "../../proxy/filters/redirect.ts";
 import { redirectedUrl } from "../../proxy/filters/request_redirect.ts";
 import { rewriting, type Target } from "../../proxy/filters/rewrite.ts";
 import type { CanonicalPath } from "../../shared/path/canonical_path.ts";
@@ -11,6 +12,7 @@ import { decodedPath } from "../../shared/path/decoded_path.ts";
 import type { RequestedUrl } from "../../shared/path/requested_url.ts";
 import { formatDuration } from "../../shared/options.ts";
 import { MAX_TIMEOUT } from "../../shared/snapshot/setting_values.ts";
+import { slashRedirect } from "../../shared/snapshot/slash_redirect.ts";
 import type { Place } from "../../shared/snapshot/forward_action.ts";
 import type { FilterSpec, Route, Snapshot } from "../../shared/snapshot/types.ts";
 import { filtersOf, lacksUsers, redirectText, type SpecOf } from "../route_filters.ts";
@@ -51,7 +53,7 @@ export function filterSteps(
     );
   return [
     ...bodyLimit(snapshot, route),
-    ...stepsOf(filtersOf(snapshot, route), snapshot, request, null),
+    ...stepsOf(allFilters(snapshot, route), snapshot, request, null),
     ...ofBackends,
   ];
 }
@@ -154,13 +156,21 @@ function firstRedirect(
   }) ?? null;
 }
 
+type FilteredRoute = Pick<Place, "filterSet" | "match">;
+
+/** With the one that a route has by its path. */
+function allFilters(snapshot: Snapshot, route: FilteredRoute): readonly FilterSpec[] {
+  const slash = route.match === undefined ? null : slashRedirect(route.match.path);
+  return [...(slash === null ? [] : [slash]), ...filtersOf(snapshot, route)];
+}
+
 /** What filters reply, whoever sends the request; null where it goes on. */
 export function filterAnswer(
   snapshot: Snapshot,
-  route: Pick<Route, "filterSet">,
+  route: FilteredRoute,
   request: FilteredRequest,
 ): Answer | null {
-  const filters = filtersOf(snapshot, route);
+  const filters = allFilters(snapshot, route);
   const redirect = firstRedirect(filters, request);
   if (redirect !== null) return redirectAnswer(redirect, request);
   const rewrite = filters.find((filter) => filter.kind === "rewrite");
@@ -180,10 +190,10 @@ export function filterAnswer(
 /** Whether a redirect of the route comes before the one to HTTPS. */
 export function redirectsFirst(
   snapshot: Snapshot,
-  route: Pick<Route, "filterSet">,
+  route: FilteredRoute,
   request: FilteredRequest,
 ): boolean {
-  return firstRedirect(filtersOf(snapshot, route), request) !== null;
+  return firstRedirect(allFilters(snapshot, route), request) !== null;
 }
 
 function redirectAnswer(filter: AnyRedirect, { url, path }: FilteredRequest): Answer {
@@ -192,12 +202,13 @@ function redirectAnswer(filter: AnyRedirect, { url, path }: FilteredRequest): An
   const requested = path.ok ? path.path : url.rawPath;
   switch (filter.kind) {
     case "redirect": {
-      const { status, location } = filter;
-      const isPath = location.startsWith("/");
+      const { status, location, keepsQuery, isRelative } = filter;
+      const needsOrigin = location.startsWith("/") && isRelative !== true;
+      const query = keepsQuery === true ? withoutEmptyQuery(url.query) : "";
       return {
         kind: "redirect",
         status,
-        location: isPath ? origin(url.host) + location : location,
+        location: (needsOrigin ? origin(url.host) : "") + location + query,
       };
     }
     case "www-redirect": {

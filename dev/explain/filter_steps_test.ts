@@ -79,3 +79,39 @@ spec: { ports: [{ port: 80 }] }
     if (answer !== null) assert.equal(text, answer);
   });
 }
+
+Deno.test("the redirect of a Prefix with a slash at its end is explained for the path without it", () => {
+  const answerOf = (url: string) =>
+    explained(url, {
+      "a.yaml": `apiVersion: networking.k8s.io/v1
+kind: IngressClass
+metadata: { name: legacy, annotations: { pingress.io/profile: nginx } }
+spec: { controller: pingress.io/ingress-controller }
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: { name: web }
+spec:
+  ingressClassName: legacy
+  rules:
+    - host: a.test
+      http:
+        paths: [{ path: /app/, pathType: Prefix, backend: { service: { name: web, port: { number: 80 } } } }]
+---
+apiVersion: v1
+kind: Service
+metadata: { name: web }
+spec: { ports: [{ port: 80 }] }
+`,
+    }).explanation;
+  const { filters, answer } = answerOf("http://a.test/app?y=1");
+  assert.deepEqual(filters?.[1], {
+    kind: "redirect",
+    upstream: null,
+    text: "redirects with 301 to /app/",
+    requires: [],
+  });
+  const location = "http://a.test/app/?y=1";
+  assert.deepEqual(answer, { kind: "redirect", status: 301, location });
+  assert.equal(answerOf("http://a.test/app/?y=1").answer.kind, "backend");
+});

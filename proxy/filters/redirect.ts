@@ -12,8 +12,9 @@ import type { Filter } from "./filter.ts";
 
 type Redirect = Extract<FilterSpec, { readonly kind: "redirect" }>;
 
-export function redirect({ status, location, path, decoded }: Redirect): Filter {
-  const isPath = location.startsWith("/");
+export function redirect(spec: Redirect): Filter {
+  const { status, location, path, decoded, keepsQuery, isRelative } = spec;
+  const needsOrigin = location.startsWith("/") && isRelative !== true;
   return {
     request: (x) => {
       const { path: requested } = x.request;
@@ -22,13 +23,19 @@ export function redirect({ status, location, path, decoded }: Redirect): Filter 
       const head = new ResponseHead();
       head.status = status;
       head.reason = STATUS_CODES[status] ?? "";
-      head.fields = fieldsOf([["Location", isPath ? origin(x) + location : location]]);
+      const query = keepsQuery === true ? withoutEmptyQuery(x.request.query) : "";
+      head.fields = fieldsOf([["Location", (needsOrigin ? origin(x) : "") + location + query]]);
       head.bodyLength = head.contentLength = 0;
       // Whether the request's body has come already, or is still to be waited for, is chance.
       head.closes = x.request.bodyLength !== 0;
       return { head, body: NO_BODY };
     },
   };
+}
+
+/** nginx has no arguments after a question mark alone. */
+export function withoutEmptyQuery(query: string): string {
+  return query === "?" ? "" : query;
 }
 
 /** Of the URL that the client has requested; "" where it named no host, as HTTP/1.0 may. */

@@ -5,11 +5,13 @@
 import type {
   Action,
   FilterSet,
+  FilterSpec,
   ForwardAction,
   PathMatch,
   Policy,
   Route,
 } from "../../shared/snapshot/types.ts";
+import { slashRedirect } from "../../shared/snapshot/slash_redirect.ts";
 import type { PartDelta } from "../config/part_diff.ts";
 import {
   type FilterMakers,
@@ -26,7 +28,7 @@ import { WeightedChoice } from "./weighted_choice.ts";
 
 /** What of a route decides what its requests get, besides the action. */
 type Settings = Pick<Route, "filterSet" | "policy" | "httpsRedirect"> & {
-  readonly match?: { readonly path: Pick<PathMatch, "decoded"> };
+  readonly match?: { readonly path: PathMatch };
 };
 
 const NO_SETTINGS: Settings = {};
@@ -93,7 +95,8 @@ export class RouteCompiler {
     }
     const { filterSet, policy, httpsRedirect } = settings;
     const key = JSON.stringify([
-      ...[filterSet, policy, httpsRedirect, isDecoded(settings), backends, action.keepsShares],
+      ...[filterSet, policy, httpsRedirect, isDecoded(settings), slashRedirectOf(settings)],
+      ...[backends, action.keepsShares],
     ]);
     let route = this.#splits.get(key);
     if (route === undefined) this.#splits.set(key, route = this.#split(action, settings));
@@ -151,7 +154,10 @@ export class RouteCompiler {
     }
     const { policy, httpsRedirect } = settings;
     const decoded = settings.match?.path.decoded;
-    if ((settings.filterSet ?? filterSet ?? policy ?? httpsRedirect ?? decoded) === undefined) {
+    const slash = slashRedirectOf(settings);
+    if (
+      (settings.filterSet ?? filterSet ?? policy ?? httpsRedirect ?? decoded ?? slash) === undefined
+    ) {
       let plain = this.#plain.get(upstream);
       if (plain === undefined) {
         plain = this.#route({ kind: "forward", upstream }, NO_SETTINGS, undefined);
@@ -161,7 +167,10 @@ export class RouteCompiler {
     }
     let known = this.#forwards.get(upstream);
     if (known === undefined) this.#forwards.set(upstream, known = new Map());
-    const key = [settings.filterSet, filterSet, policy, httpsRedirect, decoded].join("\n");
+    const key = [
+      ...[settings.filterSet, filterSet, policy, httpsRedirect, decoded],
+      slash === undefined ? "" : JSON.stringify(slash),
+    ].join("\n");
     let route = known.get(key);
     if (route === undefined) {
       route = this.#route({ kind: "forward", upstream }, settings, filterSet);
@@ -192,11 +201,16 @@ export class RouteCompiler {
   #filtersOf(settings: Settings, ofBackend: string | undefined): RouteFilters {
     const { filterSet: ofRoute } = settings;
     const decoded = isDecoded(settings);
-    if (ofRoute === undefined && ofBackend === undefined && !decoded) return NO_FILTERS;
-    const key = JSON.stringify([ofRoute, ofBackend, decoded]);
+    const slash = slashRedirectOf(settings);
+    if ((ofRoute ?? ofBackend ?? slash) === undefined && !decoded) return NO_FILTERS;
+    const key = JSON.stringify([ofRoute, ofBackend, decoded, slash]);
     let filters = this.#filters.get(key);
     if (filters === undefined) {
-      const specs = [...this.#specsOf(ofRoute), ...this.#specsOf(ofBackend)];
+      const specs = [
+        ...(slash === undefined ? [] : [slash]),
+        ...this.#specsOf(ofRoute),
+        ...this.#specsOf(ofBackend),
+      ];
       filters = new RouteFilters(specs, this.#makers, this.#services, decoded);
       this.#filters.set(key, filters);
     }
@@ -213,6 +227,10 @@ export class RouteCompiler {
 
 function isDecoded({ match }: Settings): boolean {
   return match?.path.decoded === true;
+}
+
+function slashRedirectOf({ match }: Settings): FilterSpec | undefined {
+  return match === undefined ? undefined : slashRedirect(match.path) ?? undefined;
 }
 
 /** @param policy of a backend, if it has one. */

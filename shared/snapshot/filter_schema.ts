@@ -132,6 +132,14 @@ const REDIRECT = object({
   path: Type.Optional(formed(redirectedPath)),
   /** The path of the request is decoded before it is compared; see `PATH_MATCH`. */
   decoded: DECODED,
+  /** The query of the request follows the location; missing: it is left out. */
+  keepsQuery: Type.Optional(
+    Type.Literal(true, { remedy: "remove it: it is true or missing" }),
+  ),
+  /** A path stays one; missing: it becomes a URL. */
+  isRelative: Type.Optional(
+    Type.Literal(true, { remedy: "remove it: it is true or missing" }),
+  ),
 }, { strict: true });
 
 /** Another URL in place of the requested one, whose query stays: the redirect of Gateway API. */

@@ -10,7 +10,9 @@ export function forwardTo(upstream: string): ForwardAction {
 }
 
 /** What a request meets, be it of a route or of the default action. */
-export type Place = Pick<Route, "action" | "filterSet" | "policy">;
+export type Place =
+  & Pick<Route, "action" | "filterSet" | "policy">
+  & Partial<Pick<Route, "match">>;
 
 /**
  * A default action as a route: it is none, so that the settings of its Ingress stand at its backends,

@@ -64,6 +64,8 @@ export const VERSION_OF_FILE = { epoch: "file", seen: {} };
  * `decoded`: requests are compared by their path as nginx has it (`shared/path/decoded_path.ts`), with the
  * value's escapes decoded, and are forwarded with the path that the client has sent. On a host that also
  * has routes without it, both forms of a path must lead to the same route; others get 400.
+ * `slash`, of Prefix alone: it was written with a slash at its end, so a request for the path without it is
+ * redirected to the path with it, before all else that the route does. Location is a URL, or a path.
  */
 export const PATH_MATCH = Type.Refine(
   object({
@@ -71,9 +73,18 @@ export const PATH_MATCH = Type.Refine(
     value: Type.String(),
     written: Type.Optional(Type.String()),
     decoded: Type.Optional(Type.Literal(true, { remedy: "remove it: it is true or missing" })),
+    slash: Type.Optional(Type.Enum(["absolute", "relative"])),
   }, {
     strict: true,
-    form: (match: { type: "Exact"; value: string; written?: string; decoded?: true }) => {
+    form: (
+      match: {
+        type: "Exact";
+        value: string;
+        written?: string;
+        decoded?: true;
+        slash?: "absolute" | "relative";
+      },
+    ) => {
       const path = readRoutePath(match.type, match.value);
       return path.ok ? { ok: true, value: { ...match, ...path.match } } : {
         ok: false,

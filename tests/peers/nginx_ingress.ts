@@ -86,7 +86,8 @@ function serverOf(ingress: HostedIngress, port: number, all: string): string {
     if (path === "/") return [`location / {${body}}`];
     // A Prefix takes whole segments: updateServerLocations in internal/ingress/controller. So does
     // ImplementationSpecific: SetDefaultNGINXPathType in internal/k8s.
-    return [`location ${path}/ {${body}}`, `location = ${path} {${body}}`];
+    const below = path.endsWith("/") ? path : `${path}/`;
+    return [`location ${below} {${body}}`, `location = ${path} {${body}}`];
   });
   // What no path takes is the default backend's.
   if (!paths.some(([path, type]) => path === "/" && type !== "Exact")) {
@@ -119,6 +120,7 @@ function locationBody(ingress: HostedIngress): string {
   const { annotations } = ingress;
   const directives = [
     ...(annotations["enable-access-log"] === "false" ? ["access_log off"] : []),
+    ...(annotations["relative-redirects"] === "true" ? ["absolute_redirect off"] : []),
     ...networks(annotations["denylist-source-range"]).map((network) => `deny ${network}`),
     ...allowed(networks(annotations["allowlist-source-range"])),
     "proxy_http_version 1.1",

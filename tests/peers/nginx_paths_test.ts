@@ -23,17 +23,24 @@ const SEED = Number(Deno.env.get("PEERS_SEED") ?? 20_261_125);
 const HOSTS = 60;
 const REQUESTS = 10;
 
-const TARGETS = ["/", "/a", "/a/b", "/a/b/c", "/ab", "/admin", "/admin/x", "/é", "/a b", "/none"];
-const QUERIES = ["", "", "?x=y", "?a=/../b&c=%2f"];
+const TARGETS = [
+  ...["/", "/a", "/a/b", "/a/b/c", "/ab", "/admin", "/admin/x", "/é", "/a b", "/none"],
+  // A Prefix has them with a slash at its end.
+  ...["/dir", "/dir/", "/dir/x", "/è", "/è/x"],
+];
+const QUERIES = ["", "", "?", "?x=y", "?a=/../b&c=%2f"];
 
 const PATHS = [
   ...[["/", "Prefix"], ["/a", "Prefix"], ["/a/b", "Exact"], ["/admin", "Prefix"]],
   ...[["/adm", "ImplementationSpecific"], ["/é", "Prefix"], ["/a", "Exact"]],
+  ...[["/dir/", "Prefix"], ["/è/", "ImplementationSpecific"], ["/dir", "Exact"]],
 ] as const;
 
 function plainIngress(random: Random, index: number): HostedIngress {
   const annotations: Record<string, string> = {};
   if (random.oneIn(4)) annotations["allowlist-source-range"] = "10.0.0.0/8";
+  if (random.oneIn(3)) annotations["relative-redirects"] = "true";
+  if (random.oneIn(6)) annotations["permanent-redirect"] = "https://new.example.com/";
   const paths = PATHS.filter(([path]) => path === "/" || random.oneIn(2))
     .filter(([path], i, all) => all.findIndex(([other]) => other === path) === i);
   if (random.oneIn(3)) annotations["app-root"] = "/app";
@@ -120,11 +127,15 @@ Deno.test("in the profile nginx, paths in all spellings lead where they lead in 
         const theirs = judged(await outcome(nginx.port, request, received), target);
         const ours = await outcome(proxy.httpPort, request, received);
         assert.deepEqual(ours, theirs, `${JSON.stringify(ingress)} ${target}`);
-        const kind = theirs.received === null ? String(theirs.status) : "forwarded";
+        const kind = theirs.received !== null
+          ? "forwarded"
+          : theirs.status === 301
+          ? `301 ${/^[a-z]+:|^\//.exec(theirs.location ?? "")?.[0]}`
+          : String(theirs.status);
         kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
       }
     }
-    for (const kind of ["302", "400", "403", "404", "forwarded"]) {
+    for (const kind of ["301 http:", "301 /", "302", "400", "403", "404", "forwarded"]) {
       assert.ok(kinds.has(kind), `no pair led to ${kind}`);
     }
   } finally {

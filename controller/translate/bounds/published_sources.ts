@@ -291,6 +291,7 @@ function isSameRoutes(a: readonly Route[], b: readonly Route[]): boolean {
     return route === other ||
       (route.id === other.id && isSamePart(route.action, other.action) &&
         route.match.path.decoded === other.match.path.decoded &&
+        route.match.path.slash === other.match.path.slash &&
         route.filterSet === other.filterSet &&
         route.origin.field === other.origin.field);
   });

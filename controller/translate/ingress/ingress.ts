@@ -37,6 +37,7 @@ import { redirectFilters } from "../annotations/nginx/defaults.ts";
 import { readAllRefusals } from "../annotations/nginx/global_refusals.ts";
 import { isCanary, readProtocolWish } from "../annotations/nginx/refusals.ts";
 import { readRegexWish, readRewriteWish } from "../annotations/nginx/rewrite.ts";
+import { readSlashRedirect } from "../annotations/nginx/redirects.ts";
 import { readRouteSettings } from "../annotations/nginx/route_settings.ts";
 import { readOtherNames } from "../annotations/nginx/server_names.ts";
 import { BY_NAME, NGINX_PREFIX } from "../annotations/nginx/table.ts";
@@ -150,6 +151,7 @@ function readSpec(
       noAuthLocations,
       regex,
       rewrite,
+      slash: readSlashRedirect(nginx),
       pool,
     },
   };

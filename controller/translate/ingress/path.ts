@@ -28,8 +28,16 @@ export function readPathType(value: unknown): PathType | null {
 /** In no path of a request, once nginx has merged slashes and resolved dots. */
 const UNREACHABLE = /\/\/|\/\.{1,2}(?:\/|$)/;
 
+/** How nginx's own redirect from `/path` to `/path/` names its target: as a URL, or as a path. */
+export type SlashRedirect = NonNullable<PathMatch["slash"]>;
+
 /** In the profile nginx the text is what a decoded path must have: in it, a percent sign is one. */
-export function readPath(value: unknown, type: PathType, profile: Profile): PathReading {
+export function readPath(
+  value: unknown,
+  type: PathType,
+  profile: Profile,
+  slash: SlashRedirect = "absolute",
+): PathReading {
   if (typeof value !== "string") {
     return { ok: false, reason: `is ${describe(value)} where text is meant` };
   }
@@ -46,7 +54,10 @@ export function readPath(value: unknown, type: PathType, profile: Profile): Path
   // One last slash of a Prefix says the same for whole segments, so it is nothing to warn of.
   const isAsWritten = text === path.match.value ||
     (type === "Prefix" && text === `${path.match.value}/` && path.match.value !== "/");
-  return { ok: true, match: inProfile(path.match, profile), normalised: !isAsWritten };
+  const match = inProfile(path.match, profile);
+  const redirects = isDecoded && type === "Prefix" && path.match.value !== "/" &&
+    text.endsWith("/");
+  return { ok: true, match: redirects ? { ...match, slash } : match, normalised: !isAsWritten };
 }
 
 /** What cannot stand in a path, or would begin an escape. */

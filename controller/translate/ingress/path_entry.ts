@@ -20,7 +20,14 @@ import {
 } from "../model/route_settings.ts";
 import type { PathModel, PathRewrite, RegexWish, WrittenPath } from "../model/source.ts";
 import { readBackend } from "./backend.ts";
-import { explainPath, looksLikePattern, type PathType, readPath, readPathType } from "./path.ts";
+import {
+  explainPath,
+  looksLikePattern,
+  type PathType,
+  readPath,
+  readPathType,
+  type SlashRedirect,
+} from "./path.ts";
 
 /** What the Ingress says that its paths depend on. */
 export interface PathReader {
@@ -32,6 +39,8 @@ export interface PathReader {
   readonly settings: RouteSettings;
   /** Paths that begin with one of these need no login. */
   readonly noAuthLocations: readonly string[];
+  /** Of redirects to a path with a slash at its end. */
+  readonly slash: SlashRedirect;
   /** Null where no path is rewritten. */
   readonly rewrite: RewriteWish | null;
   readonly pool: RouteSettingsPool;
@@ -44,7 +53,7 @@ export function readPathEntry(
   host: string | null,
   reader: PathReader,
 ): PathModel {
-  const { identity, report, backendWish, profile } = reader;
+  const { identity, report, backendWish } = reader;
   if (asObject(entry) === null) {
     reportShape(entry, field, "an object with path, pathType and backend", report);
     return unreadPath(field);
@@ -55,7 +64,7 @@ export function readPathEntry(
   const isOwnRegex = written !== null && isRegex(written, reader.regex);
   // On a host whose paths are regular expressions, what is wrong with the path alone is right.
   const { value: match, problems } = recordProblems((list) =>
-    readMatch(entry, type ?? "Prefix", field, profile, list.about(identity.ref))
+    readMatch(entry, type ?? "Prefix", field, reader, list.about(identity.ref))
   );
   if (written === null || host === null) {
     problems.forEach(({ field, severity, ...text }) =>
@@ -97,7 +106,7 @@ function readMatch(
   entry: unknown,
   type: PathType,
   field: string,
-  profile: Profile,
+  { profile, slash }: PathReader,
   report: Report,
 ): PathMatch | null {
   const written = fieldOf(entry, "path");
@@ -105,7 +114,7 @@ function readMatch(
   if (isSpecific && (isAbsent(written) || written === "")) {
     return inProfile(WHOLE_HOST, profile);
   }
-  const reading = readPath(written, type, profile);
+  const reading = readPath(written, type, profile, slash);
   if (!reading.ok) {
     report.error(`${field}.path`, {
       reason: "PathInvalid",

@@ -55,3 +55,8 @@ export function readHttpsRedirect(
   };
   return Object.keys(httpsRedirect).length === 0 ? {} : { httpsRedirect };
 }
+
+/** Of `/path` to `/path/`, where a Prefix has a slash at its end. */
+export function readSlashRedirect(annotations: NginxAnnotations): "absolute" | "relative" {
+  return annotations.valueOf(REDIRECTS, "relative-redirects") === true ? "relative" : "absolute";
+}

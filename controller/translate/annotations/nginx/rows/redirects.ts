@@ -1,5 +1,5 @@
 /** Annotations that answer requests with a redirect. */
-import { always, differs, type Group, HONOURED, NOT_YET, row } from "./row.ts";
+import { differs, type Group, HONOURED, NOT_YET, row } from "./row.ts";
 import { BOOL, REDIRECT_PATH, REDIRECT_URL, redirectCode } from "./value.ts";
 
 const REDIRECT = { scope: "path", invalid: "default", protects: false, verdict: NOT_YET } as const;
@@ -103,10 +103,9 @@ export const REDIRECTS = {
     ...REDIRECT,
     risk: "Low",
     value: BOOL,
-    verdict: always(
-      "the only redirect that it changes in ingress-nginx is nginx's own from /path to /path/, which is not sent here",
-    ),
-    does: "leaves scheme and host out of Location in redirects of nginx itself",
+    verdict: HONOURED,
+    does:
+      "leaves scheme and host out of Location where /path is redirected to /path/, in the profile nginx",
   }),
   "use-port-in-redirects": row({
     ...REDIRECT,
