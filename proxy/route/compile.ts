@@ -11,7 +11,7 @@ import type {
   Policy,
   Route,
 } from "../../shared/snapshot/types.ts";
-import { slashRedirect } from "../../shared/snapshot/slash_redirect.ts";
+import { slashRedirect } from "../../shared/snapshot/forward_action.ts";
 import type { PartDelta } from "../config/part_diff.ts";
 import {
   type FilterMakers,

@@ -15,7 +15,7 @@ import {
   targetText,
   templateVariable,
 } from "./leaves.ts";
-import { formed, object } from "./schema_hints.ts";
+import { formed, object, TRUE_OR_MISSING } from "./schema_hints.ts";
 import { MAX_TIMEOUT } from "./setting_values.ts";
 
 const HEADER_LINE = object(
@@ -65,9 +65,7 @@ const EXTERNAL = object({
   /** Id of the upstream that gets the subrequests; missing: a host of routes, inside the process. */
   upstream: Type.Optional(Type.String({ minLength: 1 })),
   /** Where routes name the host, the subrequests are theirs, and not the upstream's. */
-  ownHostsFirst: Type.Optional(
-    Type.Literal(true, { remedy: "remove it: it is true or missing" }),
-  ),
+  ownHostsFirst: TRUE_OR_MISSING,
   /** Missing: GET. */
   method: Type.Optional(formed(subrequestMethod)),
   /** Clients are redirected there in place of a 401: a URL, or an absolute path. */
@@ -81,9 +79,7 @@ const EXTERNAL = object({
    */
   responseHeaders: Type.Optional(Type.Array(formed(changeableHeader), { minItems: 1 })),
   /** Clients get its Set-Cookie whatever the status of the response; missing: not with errors. */
-  alwaysSetCookie: Type.Optional(
-    Type.Literal(true, { remedy: "remove it: it is true or missing" }),
-  ),
+  alwaysSetCookie: TRUE_OR_MISSING,
   /** Responses are kept; missing: none is, and no two requests share one. */
   cache: Type.Optional(object({
     /** It must have a credential of the client. */
@@ -118,10 +114,6 @@ const ACCESS = object({
   satisfy: Type.Optional(Type.Literal("any", { remedy: "remove it: all checks must admit" })),
 }, { strict: true });
 
-const DECODED = Type.Optional(
-  Type.Literal(true, { remedy: "remove it: it is true or missing" }),
-);
-
 /** A redirect in place of the upstream's response; of several the first counts. */
 const REDIRECT = object({
   kind: Type.Literal("redirect"),
@@ -131,15 +123,11 @@ const REDIRECT = object({
   /** The only path that is redirected; missing: all of the route. */
   path: Type.Optional(formed(redirectedPath)),
   /** The path of the request is decoded before it is compared; see `PATH_MATCH`. */
-  decoded: DECODED,
+  decoded: TRUE_OR_MISSING,
   /** The query of the request follows the location; missing: it is left out. */
-  keepsQuery: Type.Optional(
-    Type.Literal(true, { remedy: "remove it: it is true or missing" }),
-  ),
+  keepsQuery: TRUE_OR_MISSING,
   /** A path stays one; missing: it becomes a URL. */
-  isRelative: Type.Optional(
-    Type.Literal(true, { remedy: "remove it: it is true or missing" }),
-  ),
+  isRelative: TRUE_OR_MISSING,
 }, { strict: true });
 
 /** Another URL in place of the requested one, whose query stays: the redirect of Gateway API. */
@@ -217,7 +205,7 @@ const REWRITE = object({
   /** X-Forwarded-Prefix of the request for the upstream, in place of the client's. */
   forwardedPrefix: Type.Optional(REWRITE_PARTS),
   /** The pattern is searched in the decoded path, and the new one is escaped; see `PATH_MATCH`. */
-  decoded: DECODED,
+  decoded: TRUE_OR_MISSING,
 }, { strict: true });
 
 /** X-Request-ID of clients, X-Scheme and the like, as ingress-nginx sends them to backends. */

@@ -1,8 +1,9 @@
 /**
- * Actions that forward. In: ids of upstreams. Out: the action; the upstreams of an action, and the
- * Service or the host of an upstream.
+ * What a request meets: actions that forward, and the redirect of a path. In: ids of upstreams, or a match.
+ * Out: the action; the upstreams of an action, and the Service or the host of an upstream; a filter.
  */
-import type { Action, ForwardAction, Route } from "./types.ts";
+import { decodedRoutePath } from "../path/decoded_path.ts";
+import type { Action, FilterSpec, ForwardAction, PathMatch, Route } from "./types.ts";
 
 /** All requests go to one upstream. */
 export function forwardTo(upstream: string): ForwardAction {
@@ -57,4 +58,22 @@ export function serviceOf(upstream: string): BackendName | null {
 /** The Service of an upstream, or the host outside of the cluster; of any other form, its id is the name. */
 export function backendNameOf(upstream: string): BackendName {
   return serviceOf(upstream) ?? { namespace: "", name: HOST.exec(upstream)?.[1] ?? upstream };
+}
+
+/**
+ * nginx's own redirect from `/path` to `/path/`, which comes before all others of the route; null for none.
+ *
+ * https://nginx.org/en/docs/http/ngx_http_core_module.html#location
+ */
+export function slashRedirect({ type, value, slash }: PathMatch): FilterSpec | null {
+  if (slash === undefined || type !== "Prefix" || value === "/") return null;
+  return {
+    kind: "redirect",
+    status: 301,
+    location: `${value}/`,
+    path: decodedRoutePath(value),
+    decoded: true,
+    keepsQuery: true,
+    ...(slash === "relative" ? { isRelative: true } : {}),
+  };
 }

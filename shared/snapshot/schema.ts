@@ -22,7 +22,7 @@ import {
   serverName,
 } from "./leaves.ts";
 import { isCanonicalPath, readRoutePath } from "./route_path.ts";
-import { formed, object } from "./schema_hints.ts";
+import { formed, object, TRUE_OR_MISSING } from "./schema_hints.ts";
 import { BALANCES, MAX_RETRY_BODY, MAX_TIMEOUT, MAX_TRIES } from "./setting_values.ts";
 
 const NAME = Type.String({ minLength: 1 });
@@ -58,33 +58,23 @@ export const VERSION_OF_FILE = { epoch: "file", seen: {} };
 /**
  * Exact: equal to the canonical path. Prefix: whole segments (`/foo` takes `/foo`, `/foo/` and
  * `/foo/bar`, never `/foobar`); its value carries no last slash, except `/` itself. StringPrefix:
- * every path that begins with it. Regex: one that the whole path must match.
- * Values but those of Regex are canonical as `shared/path/canonical_path.ts` makes them.
- * `written`, of Regex alone, is the text that a user wrote, where the value was made from it.
+ * every path that begins with it. Regex: one that the whole path must match; `written` is the text of the
+ * user that it was made from. Other values are canonical, as `shared/path/canonical_path.ts` makes them.
  * `decoded`: requests are compared by their path as nginx has it (`shared/path/decoded_path.ts`), with the
  * value's escapes decoded, and are forwarded with the path that the client has sent. On a host that also
  * has routes without it, both forms of a path must lead to the same route; others get 400.
- * `slash`, of Prefix alone: it was written with a slash at its end, so a request for the path without it is
- * redirected to the path with it, before all else that the route does. Location is a URL, or a path.
+ * `slash`, of a Prefix written with one at its end: requests without it are redirected there, to a URL or a path.
  */
 export const PATH_MATCH = Type.Refine(
   object({
     type: Type.Enum(["Exact", "Prefix", "StringPrefix", "Regex"]),
     value: Type.String(),
     written: Type.Optional(Type.String()),
-    decoded: Type.Optional(Type.Literal(true, { remedy: "remove it: it is true or missing" })),
+    decoded: TRUE_OR_MISSING,
     slash: Type.Optional(Type.Enum(["absolute", "relative"])),
   }, {
     strict: true,
-    form: (
-      match: {
-        type: "Exact";
-        value: string;
-        written?: string;
-        decoded?: true;
-        slash?: "absolute" | "relative";
-      },
-    ) => {
+    form: (match: { type: "Exact"; value: string }) => {
       const path = readRoutePath(match.type, match.value);
       return path.ok ? { ok: true, value: { ...match, ...path.match } } : {
         ok: false,
@@ -141,7 +131,7 @@ export const FORWARD = object({
     { minItems: 1 },
   ),
   /** A backend without endpoints keeps its share of the requests, which get 503; missing: others get it. */
-  keepsShares: Type.Optional(Type.Literal(true, { remedy: "remove it: it is true or missing" })),
+  keepsShares: TRUE_OR_MISSING,
 }, { strict: true });
 
 /** A local reply: 503 for a backend that is missing, 500 for a route that cannot be understood. */
@@ -151,7 +141,7 @@ export const REPLY = object({
   /** For logs and `explain`; never sent to a client. */
   reason: Type.String(),
   /** Only with 503: until somebody changes the route, so a client is not told to retry soon. */
-  closed: Type.Optional(Type.Literal(true, { remedy: "remove it: it is true or missing" })),
+  closed: TRUE_OR_MISSING,
 }, { strict: true });
 
 export const ACTION = Type.Union([FORWARD, REPLY]);
@@ -281,9 +271,9 @@ export const POLICY = object({
      */
     when: Type.Optional(Type.Enum(["never", "certificate", "always"])),
     /** Only ever true: the port is in the URL, also if it is 443. */
-    port: Type.Optional(Type.Literal(true, { remedy: "remove it: it is true or missing" })),
+    port: TRUE_OR_MISSING,
     /** Only ever true: a slash at the end of path and query is left out. */
-    cutsSlash: Type.Optional(Type.Literal(true, { remedy: "remove it: it is true or missing" })),
+    cutsSlash: TRUE_OR_MISSING,
   }, { strict: true })),
   /** Only ever false: its requests have no line in the access log. */
   accessLog: Type.Optional(Type.Literal(false, {

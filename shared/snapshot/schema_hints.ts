@@ -40,6 +40,11 @@ export type FormReading =
 
 export type Form = (value: never) => FormReading;
 
+/** A field that says something by being there. */
+export const TRUE_OR_MISSING = Type.Optional(
+  Type.Literal(true, { remedy: "remove it: it is true or missing" }),
+);
+
 export function object<P extends TProperties>(properties: P, hints: Hints = {}) {
   return Type.Object(properties, { additionalProperties: false, ...hints });
 }

@@ -123,9 +123,10 @@ clusterTest(
     const mute = Promise.withResolvers<void>();
     const call = { verb: "watch", resource: "httproutes" } as const;
     const watch = other.gateway.inject(call, heldUntil(mute.promise));
-    const lists = other.gateway.inject({ verb: "list", resource: "httproutes" }, failure(500));
     other.gateway.endStreams(call);
     await eventually("held watch", () => watch.hits > 0, 120_000);
+    // Before, it may be listing, and would not watch without an answer.
+    const lists = other.gateway.inject({ verb: "list", resource: "httproutes" }, failure(500));
     const process = other.process!;
     const line = process.lines.length;
     await pair.route("unseen");

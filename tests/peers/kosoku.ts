@@ -11,6 +11,9 @@ export const MISSING = "kosoku is not installed (remedy: python3 with pip that r
 /** Verdicts that RFC 6455 allows: kosoku and Autobahn count these as passed. */
 const PASSED = new Set(["OK", "NON-STRICT", "INFORMATIONAL"]);
 
+/** Of all cases: more are not for want of CPU. */
+const MOST_LATE = 10;
+
 /** A Python that has kosoku. */
 export interface Kosoku {
   readonly python: string;
@@ -43,15 +46,33 @@ async function succeeds(program: string, args: string[]): Promise<boolean> {
   }
 }
 
-/** Drives the server at `url` (`ws:` alone, kosoku has no TLS) through these cases. */
+/**
+ * Drives the server at `url` (`ws:` alone, kosoku has no TLS) through these cases, four at a time; once
+ * more, one at a time, those whose end came too late: kosoku waits for a second, and on a busy machine
+ * that is not long.
+ */
 export async function drive(
   kosoku: Kosoku,
   url: string,
   cases: readonly string[],
 ): Promise<Verdicts> {
+  const first = await driveOnce(kosoku, url, cases, 4);
+  const late = first.failed.filter((verdict) => verdict.endsWith(": OK, FAILED BY CLIENT"));
+  if (late.length === 0 || late.length > MOST_LATE) return first;
+  const again = await driveOnce(kosoku, url, late.map((verdict) => verdict.split(":")[0]), 1);
+  const others = first.failed.filter((verdict) => !late.includes(verdict));
+  return { count: first.count, failed: [...others, ...again.failed] };
+}
+
+async function driveOnce(
+  kosoku: Kosoku,
+  url: string,
+  cases: readonly string[],
+  parallel: number,
+): Promise<Verdicts> {
   const folder = await Deno.makeTempDir({ prefix: "kosoku-" });
   try {
-    await spawn(kosoku, [...including(cases), "-p", "4", "-o", folder, url]).status;
+    await spawn(kosoku, [...including(cases), "-p", String(parallel), "-o", folder, url]).status;
     return await verdictsIn(folder);
   } finally {
     await Deno.remove(folder, { recursive: true });

@@ -75,6 +75,15 @@ export class Load {
     }
   }
 
+  /** Stops its process, as a machine without CPU for it would; until `wake`. */
+  freeze(): void {
+    this.#child.kill("SIGSTOP");
+  }
+
+  wake(): void {
+    this.#child.kill("SIGCONT");
+  }
+
   /** Lets what is under way come to its end. */
   async stop(): Promise<LoadReport> {
     const cpu = cpuTime(this.#child.pid) / 1000;

@@ -26,6 +26,9 @@ const STREAM: StreamPlan = {
   connections: "kept",
 };
 
+/** Connections that a stream opens for ten times as many requests a second. */
+const KEPT = 10;
+
 function planFor(httpPort: number, stream: Partial<StreamPlan> = {}): LoadPlan {
   const streams = [{ ...STREAM, ...stream }];
   return { address: "127.0.0.1", httpPort, httpsPort: 0, streams };
@@ -140,6 +143,29 @@ Deno.test("a kept connection that closes while unused is not a failure", async (
   });
   await using load = await Load.start(planFor(server.port, { rate: 20 }));
   await load.answers(10);
+  await load.stop();
+  assert.deepEqual(load.failures, []);
+});
+
+Deno.test("a client that stood still notices closed connections before it uses them", async () => {
+  const frozen = Promise.withResolvers<null>();
+  await using server = new Backend(async (peer, index) => {
+    const end = index < KEPT ? frozen.promise : new Promise<null>(() => {});
+    for (;;) {
+      const request = await Promise.race([peer.request(), end]);
+      if (request === null) return;
+      await peer.send(reply(rightAnswer(request.head, request.body)));
+    }
+  });
+  await using load = await Load.start(planFor(server.port, { rate: 10 * KEPT }));
+  await load.answers(20);
+  load.freeze();
+  // Requests that were sent before get their responses.
+  await new Promise((resume) => setTimeout(resume, 300));
+  frozen.resolve(null);
+  await new Promise((resume) => setTimeout(resume, 300));
+  load.wake();
+  await load.answers(20);
   await load.stop();
   assert.deepEqual(load.failures, []);
 });
