@@ -57,8 +57,15 @@ const RECEIVED_PATH: Made = { kind: "received-path", filter: receivedPath };
 const MAX_FORWARDS: Made = { kind: "max-forwards", filter: maxForwards };
 const GRPC_WEB: Made = { kind: "grpc-web", filter: grpcWeb };
 
-/** The chain of a route that has filters; null for one that has none. Throws what a maker throws. */
+/** A filter, and what it was made of. */
+interface MadeOf extends Made {
+  readonly spec: FilterSpec;
+}
+
+/** The chain of a route that has filters; null for one that has none. */
 export class RouteFilters {
+  readonly #ofSpecs: readonly MadeOf[];
+  readonly #decoded: boolean;
   readonly #made: readonly Made[];
   /** With each filter of the proxy's own, made when first needed. */
   readonly #extended = new Map<Made, FilterChain>();
@@ -70,25 +77,38 @@ export class RouteFilters {
   /** Whether responses have no `Server`, not even that of the proxy. */
   readonly hidesServer: boolean;
 
-  /** @param decoded Whether the routes are compared with decoded paths. */
-  constructor(
+  private constructor(ofSpecs: readonly MadeOf[], decoded: boolean) {
+    this.#ofSpecs = ofSpecs;
+    this.#decoded = decoded;
+    const own = decoded ? [RECEIVED_PATH] : [];
+    this.#made = [...own, ...ofSpecs];
+    const specs = ofSpecs.map(({ spec }) => spec);
+    this.hidesServer = specs.some(hidesServer);
+    this.time = specs.find((spec) => spec.kind === "deadline")?.time ?? null;
+    this.chain = this.#made.length === 0 ? null : chainOf(this.#made);
+    const first = ofSpecs.filter(({ spec }) => repliesBeforeHttps(spec));
+    this.beforeHttps = first.length === 0
+      ? null
+      : new FilterChain(sorted([...own, ...first], REQUEST_ORDER), responsesOf(this.#made));
+  }
+
+  /**
+   * Throws what a maker throws.
+   *
+   * @param decoded Whether the routes are compared with decoded paths.
+   */
+  static of(
     specs: readonly FilterSpec[],
     makers: FilterMakers = MAKERS,
     services: FilterServices = {},
     decoded = false,
-  ) {
-    const made = specs.map((spec) => {
-      return { kind: spec.kind, filter: make(makers, spec.kind, spec, services) };
-    });
-    this.#made = decoded ? [RECEIVED_PATH, ...made] : made;
-    this.hidesServer = specs.some(hidesServer);
-    this.time = specs.find((spec) => spec.kind === "deadline")?.time ?? null;
-    this.chain = this.#made.length === 0 ? null : chainOf(this.#made);
-    const first = made.filter((_, i) => repliesBeforeHttps(specs[i]));
-    const begun = decoded ? [RECEIVED_PATH, ...first] : first;
-    this.beforeHttps = first.length === 0
-      ? null
-      : new FilterChain(sorted(begun, REQUEST_ORDER), responsesOf(this.#made));
+  ): RouteFilters {
+    return new RouteFilters(specs.map((spec) => madeOf(spec, makers, services)), decoded);
+  }
+
+  /** The same filters, not made anew, behind one more of its kind. */
+  behind(spec: FilterSpec, makers: FilterMakers, services: FilterServices): RouteFilters {
+    return new RouteFilters([madeOf(spec, makers, services), ...this.#ofSpecs], this.#decoded);
   }
 
   /**
@@ -109,12 +129,16 @@ export class RouteFilters {
 }
 
 /** Of routes that have no filters. */
-export const NO_FILTERS = new RouteFilters([]);
+export const NO_FILTERS = RouteFilters.of([]);
 
 /** Another path for a backend is of no use to a request that no backend gets. */
 function repliesBeforeHttps(spec: FilterSpec): boolean {
   return REQUEST_ORDER.indexOf(spec.kind) < REQUEST_ORDER.indexOf(HTTPS_REDIRECT) &&
     (spec.kind !== "rewrite" || spec.redirects === true);
+}
+
+function madeOf(spec: FilterSpec, makers: FilterMakers, services: FilterServices): MadeOf {
+  return { kind: spec.kind, spec, filter: make(makers, spec.kind, spec, services) };
 }
 
 function make<K extends Kind>(

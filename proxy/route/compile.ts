@@ -5,7 +5,6 @@
 import type {
   Action,
   FilterSet,
-  FilterSpec,
   ForwardAction,
   PathMatch,
   Policy,
@@ -95,8 +94,8 @@ export class RouteCompiler {
     }
     const { filterSet, policy, httpsRedirect } = settings;
     const key = JSON.stringify([
-      ...[filterSet, policy, httpsRedirect, isDecoded(settings), slashRedirectOf(settings)],
-      ...[backends, action.keepsShares],
+      ...[filterSet, policy, httpsRedirect, isDecoded(settings), backends, action.keepsShares],
+      hasSlashRedirect(settings) ? settings.match?.path : null,
     ]);
     let route = this.#splits.get(key);
     if (route === undefined) this.#splits.set(key, route = this.#split(action, settings));
@@ -154,10 +153,10 @@ export class RouteCompiler {
     }
     const { policy, httpsRedirect } = settings;
     const decoded = settings.match?.path.decoded;
-    const slash = slashRedirectOf(settings);
-    if (
-      (settings.filterSet ?? filterSet ?? policy ?? httpsRedirect ?? decoded ?? slash) === undefined
-    ) {
+    if (hasSlashRedirect(settings)) {
+      return this.#route({ kind: "forward", upstream }, settings, filterSet);
+    }
+    if ((settings.filterSet ?? filterSet ?? policy ?? httpsRedirect ?? decoded) === undefined) {
       let plain = this.#plain.get(upstream);
       if (plain === undefined) {
         plain = this.#route({ kind: "forward", upstream }, NO_SETTINGS, undefined);
@@ -167,10 +166,7 @@ export class RouteCompiler {
     }
     let known = this.#forwards.get(upstream);
     if (known === undefined) this.#forwards.set(upstream, known = new Map());
-    const key = [
-      ...[settings.filterSet, filterSet, policy, httpsRedirect, decoded],
-      slash === undefined ? "" : JSON.stringify(slash),
-    ].join("\n");
+    const key = [settings.filterSet, filterSet, policy, httpsRedirect, decoded].join("\n");
     let route = known.get(key);
     if (route === undefined) {
       route = this.#route({ kind: "forward", upstream }, settings, filterSet);
@@ -198,20 +194,22 @@ export class RouteCompiler {
     return policy;
   }
 
+  /** Those of a path's own redirect are not kept: there may be thousands, which come and go. */
   #filtersOf(settings: Settings, ofBackend: string | undefined): RouteFilters {
+    const filters = this.#sharedFilters(settings, ofBackend);
+    const redirect = settings.match === undefined ? null : slashRedirect(settings.match.path);
+    return redirect === null ? filters : filters.behind(redirect, this.#makers, this.#services);
+  }
+
+  #sharedFilters(settings: Settings, ofBackend: string | undefined): RouteFilters {
     const { filterSet: ofRoute } = settings;
     const decoded = isDecoded(settings);
-    const slash = slashRedirectOf(settings);
-    if ((ofRoute ?? ofBackend ?? slash) === undefined && !decoded) return NO_FILTERS;
-    const key = JSON.stringify([ofRoute, ofBackend, decoded, slash]);
+    if (ofRoute === undefined && ofBackend === undefined && !decoded) return NO_FILTERS;
+    const key = JSON.stringify([ofRoute, ofBackend, decoded]);
     let filters = this.#filters.get(key);
     if (filters === undefined) {
-      const specs = [
-        ...(slash === undefined ? [] : [slash]),
-        ...this.#specsOf(ofRoute),
-        ...this.#specsOf(ofBackend),
-      ];
-      filters = new RouteFilters(specs, this.#makers, this.#services, decoded);
+      const specs = [...this.#specsOf(ofRoute), ...this.#specsOf(ofBackend)];
+      filters = RouteFilters.of(specs, this.#makers, this.#services, decoded);
       this.#filters.set(key, filters);
     }
     return filters;
@@ -229,8 +227,8 @@ function isDecoded({ match }: Settings): boolean {
   return match?.path.decoded === true;
 }
 
-function slashRedirectOf({ match }: Settings): FilterSpec | undefined {
-  return match === undefined ? undefined : slashRedirect(match.path) ?? undefined;
+function hasSlashRedirect({ match }: Settings): boolean {
+  return match?.path.slash !== undefined;
 }
 
 /** @param policy of a backend, if it has one. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { Action, FilterSet, Policy } from "../../shared/snapshot/types.ts";
 import type { PartDelta } from "../config/part_diff.ts";
+import { type FilterMakers, MAKERS } from "../filters/registry.ts";
 import { DEFAULT_LIMITS } from "../http/limits.ts";
 import { RouteCompiler } from "./compile.ts";
 import type { CompiledRoute, HttpUpstream } from "./route.ts";
@@ -15,11 +16,12 @@ const POLICY: Policy = { id: "p", tries: 1, timeouts: { connect: 5 } };
 function compilerOf(
   filterSets: PartDelta<FilterSet> = { changed: [FILTERS], removed: [] },
   policies: PartDelta<Policy> = { changed: [POLICY], removed: [] },
+  makers: FilterMakers = MAKERS,
 ): RouteCompiler {
   const upstreams = new Map(
     ["a", "b"].map((id) => [id, { id, isEmpty: false } as HttpUpstream]),
   );
-  const compiler = new RouteCompiler(upstreams, DEFAULT_LIMITS);
+  const compiler = new RouteCompiler(upstreams, DEFAULT_LIMITS, makers);
   compiler.begin(filterSets, policies);
   return compiler;
 }
@@ -97,4 +99,24 @@ Deno.test("routes that override the redirect to HTTPS are objects of their own, 
   assert.equal(compiler.compile(SPLIT).httpsRedirect, null);
   const reply: Action = { kind: "reply", status: 503, reason: "" };
   assert.equal(compiler.compile(reply, { httpsRedirect: true }).httpsRedirect, true);
+});
+
+Deno.test("routes that redirect to a slash have chains of their own, of filters that are made once", () => {
+  let made = 0;
+  const makers: FilterMakers = {
+    ...MAKERS,
+    "request-headers": (spec, services) => {
+      made++;
+      return MAKERS["request-headers"](spec, services);
+    },
+  };
+  const compiler = compilerOf({ changed: [FILTERS], removed: [] }, undefined, makers);
+  const routes = ["/a", "/b", "/b"].map((value) => {
+    const path = { type: "Prefix", value, decoded: true, slash: "absolute" } as const;
+    return compiler.compile(TO_A, { filterSet: "f", match: { path } });
+  });
+  const names = routes.map(({ filters }) => filters.chain?.requestNames);
+  assert.deepEqual(names, routes.map(() => ["received-path", "redirect", "request-headers"]));
+  assert.equal(made, 1);
+  assert.equal(new Set(routes).size, routes.length);
 });
