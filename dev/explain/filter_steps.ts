@@ -4,7 +4,7 @@
  * replies in place of the backend.
  */
 import { ProxyError } from "../../proxy/errors.ts";
-import { withoutEmptyQuery } from "../../proxy/filters/redirect.ts";
+import { locationOf } from "../../proxy/filters/redirect.ts";
 import { redirectedUrl } from "../../proxy/filters/request_redirect.ts";
 import { rewriting, type Target } from "../../proxy/filters/rewrite.ts";
 import type { CanonicalPath } from "../../shared/path/canonical_path.ts";
@@ -201,14 +201,8 @@ function redirectAnswer(filter: AnyRedirect, { url, path }: FilteredRequest): An
   const requested = path.ok ? path.path : url.rawPath;
   switch (filter.kind) {
     case "redirect": {
-      const { status, location, keepsQuery, isRelative } = filter;
-      const needsOrigin = location.startsWith("/") && isRelative !== true;
-      const query = keepsQuery === true ? withoutEmptyQuery(url.query) : "";
-      return {
-        kind: "redirect",
-        status,
-        location: (needsOrigin ? origin(url.host) : "") + location + query,
-      };
+      const location = locationOf(filter, origin(url.host), url.query);
+      return { kind: "redirect", status: filter.status, location };
     }
     case "www-redirect": {
       const host = filter.to === "www" ? `www.${url.host}` : url.host.replace(/^www\./, "");

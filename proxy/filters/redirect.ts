@@ -13,8 +13,7 @@ import type { Filter } from "./filter.ts";
 type Redirect = Extract<FilterSpec, { readonly kind: "redirect" }>;
 
 export function redirect(spec: Redirect): Filter {
-  const { status, location, path, decoded, keepsQuery, isRelative } = spec;
-  const needsOrigin = location.startsWith("/") && isRelative !== true;
+  const { status, path, decoded } = spec;
   return {
     request: (x) => {
       const { path: requested } = x.request;
@@ -23,8 +22,7 @@ export function redirect(spec: Redirect): Filter {
       const head = new ResponseHead();
       head.status = status;
       head.reason = STATUS_CODES[status] ?? "";
-      const query = keepsQuery === true ? withoutEmptyQuery(x.request.query) : "";
-      head.fields = fieldsOf([["Location", (needsOrigin ? origin(x) : "") + location + query]]);
+      head.fields = fieldsOf([["Location", locationOf(spec, origin(x), x.request.query)]]);
       head.bodyLength = head.contentLength = 0;
       // Whether the request's body has come already, or is still to be waited for, is chance.
       head.closes = x.request.bodyLength !== 0;
@@ -33,9 +31,21 @@ export function redirect(spec: Redirect): Filter {
   };
 }
 
-/** nginx has no arguments after a question mark alone. */
-export function withoutEmptyQuery(query: string): string {
-  return query === "?" ? "" : query;
+/**
+ * Location of the response.
+ *
+ * @param origin of the URL that the client has requested.
+ * @param query with its `?`, or "".
+ */
+export function locationOf(
+  { location, keepsQuery, isRelative }: Redirect,
+  origin: string,
+  query: string,
+): string {
+  const needsOrigin = location.startsWith("/") && isRelative !== true;
+  // nginx has no arguments after a question mark alone.
+  const kept = keepsQuery === true && query !== "?" ? query : "";
+  return (needsOrigin ? origin : "") + location + kept;
 }
 
 /** Of the URL that the client has requested; "" where it named no host, as HTTP/1.0 may. */

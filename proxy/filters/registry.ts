@@ -106,8 +106,8 @@ export class RouteFilters {
     return new RouteFilters(specs.map((spec) => madeOf(spec, makers, services)), decoded);
   }
 
-  /** The same filters, not made anew, behind one more of its kind. */
-  behind(spec: FilterSpec, makers: FilterMakers, services: FilterServices): RouteFilters {
+  /** With one more, before others of its kind; those of before are not made anew. */
+  withFirst(spec: FilterSpec, makers: FilterMakers, services: FilterServices): RouteFilters {
     return new RouteFilters([madeOf(spec, makers, services), ...this.#ofSpecs], this.#decoded);
   }
 

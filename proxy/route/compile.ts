@@ -198,7 +198,7 @@ export class RouteCompiler {
   #filtersOf(settings: Settings, ofBackend: string | undefined): RouteFilters {
     const filters = this.#sharedFilters(settings, ofBackend);
     const redirect = settings.match === undefined ? null : slashRedirect(settings.match.path);
-    return redirect === null ? filters : filters.behind(redirect, this.#makers, this.#services);
+    return redirect === null ? filters : filters.withFirst(redirect, this.#makers, this.#services);
   }
 
   #sharedFilters(settings: Settings, ofBackend: string | undefined): RouteFilters {

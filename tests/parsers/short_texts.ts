@@ -253,7 +253,7 @@ export const SHORT_TEXTS: readonly Exceptions[] = [
     reason: "Takes the same time for every value, or finds it in a map.",
     functions: {
       "proxy/http/trace_context.ts": ["isSampled"],
-      "proxy/filters/redirect.ts": ["withoutEmptyQuery"],
+      "proxy/filters/redirect.ts": ["locationOf"],
       "controller/translate/model/route_settings.ts": [
         "isAcmeLocation",
         "needsNoLogin",

@@ -6,6 +6,7 @@
  */
 import { readRoutePath } from "../../../shared/snapshot/route_path.ts";
 import type { PathMatch } from "../../../shared/snapshot/types.ts";
+import type { SlashRedirect } from "../annotations/nginx/redirects.ts";
 import type { Profile } from "../model/profile.ts";
 import { inProfile } from "../model/route_place.ts";
 import { describe, isAbsent, quote } from "../../base/json.ts";
@@ -27,9 +28,6 @@ export function readPathType(value: unknown): PathType | null {
 
 /** In no path of a request, once nginx has merged slashes and resolved dots. */
 const UNREACHABLE = /\/\/|\/\.{1,2}(?:\/|$)/;
-
-/** How nginx's own redirect from `/path` to `/path/` names its target: as a URL, or as a path. */
-export type SlashRedirect = NonNullable<PathMatch["slash"]>;
 
 /** In the profile nginx the text is what a decoded path must have: in it, a percent sign is one. */
 export function readPath(

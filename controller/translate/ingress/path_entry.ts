@@ -7,6 +7,7 @@ import type { PathMatch, ReplyAction } from "../../../shared/snapshot/types.ts";
 import type { Identity } from "../../base/identity.ts";
 import { asObject, describe, fieldOf, isAbsent, quote } from "../../base/json.ts";
 import { recordProblems, type Report } from "../../base/problems.ts";
+import type { SlashRedirect } from "../annotations/nginx/redirects.ts";
 import { isRegex, rewriteOf, type RewriteWish } from "../annotations/nginx/rewrite.ts";
 import { NGINX_PREFIX } from "../annotations/nginx/table.ts";
 import type { BackendRef } from "../model/backend_ref.ts";
@@ -20,14 +21,7 @@ import {
 } from "../model/route_settings.ts";
 import type { PathModel, PathRewrite, RegexWish, WrittenPath } from "../model/source.ts";
 import { readBackend } from "./backend.ts";
-import {
-  explainPath,
-  looksLikePattern,
-  type PathType,
-  readPath,
-  readPathType,
-  type SlashRedirect,
-} from "./path.ts";
+import { explainPath, looksLikePattern, type PathType, readPath, readPathType } from "./path.ts";
 
 /** What the Ingress says that its paths depend on. */
 export interface PathReader {

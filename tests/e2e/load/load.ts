@@ -75,12 +75,12 @@ export class Load {
     }
   }
 
-  /** Stops its process, as a machine without CPU for it would; until `wake`. */
-  freeze(): void {
+  /** Suspends its process, as a machine without CPU for it would, until `resume`. */
+  suspend(): void {
     this.#child.kill("SIGSTOP");
   }
 
-  wake(): void {
+  resume(): void {
     this.#child.kill("SIGCONT");
   }
 

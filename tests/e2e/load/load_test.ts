@@ -147,10 +147,10 @@ Deno.test("a kept connection that closes while unused is not a failure", async (
   assert.deepEqual(load.failures, []);
 });
 
-Deno.test("a client that stood still notices closed connections before it uses them", async () => {
-  const frozen = Promise.withResolvers<null>();
+Deno.test("a client that was suspended does not use connections that were closed meanwhile", async () => {
+  const closed = Promise.withResolvers<null>();
   await using server = new Backend(async (peer, index) => {
-    const end = index < KEPT ? frozen.promise : new Promise<null>(() => {});
+    const end = index < KEPT ? closed.promise : new Promise<null>(() => {});
     for (;;) {
       const request = await Promise.race([peer.request(), end]);
       if (request === null) return;
@@ -159,12 +159,12 @@ Deno.test("a client that stood still notices closed connections before it uses t
   });
   await using load = await Load.start(planFor(server.port, { rate: 10 * KEPT }));
   await load.answers(20);
-  load.freeze();
+  load.suspend();
   // Requests that were sent before get their responses.
   await new Promise((resume) => setTimeout(resume, 300));
-  frozen.resolve(null);
+  closed.resolve(null);
   await new Promise((resume) => setTimeout(resume, 300));
-  load.wake();
+  load.resume();
   await load.answers(20);
   await load.stop();
   assert.deepEqual(load.failures, []);

@@ -14,7 +14,7 @@ import { SocketStream } from "./socket_stream.ts";
 /** Between two looks at what is due, in ms. */
 const TICK = 5;
 
-/** Ticks in a row that a process without CPU leaves out. */
+/** The most ticks in a row that a process without CPU leaves out. */
 const MOST_MISSED = 5;
 
 /** Between two lines of progress, in ms. */

@@ -3,7 +3,7 @@
  * redirect, as nginx's `return` does: before clients are authenticated or limited; and how its routes
  * redirect plain HTTP to HTTPS, which comes next.
  */
-import type { FilterSpec } from "../../../../shared/snapshot/types.ts";
+import type { FilterSpec, PathMatch } from "../../../../shared/snapshot/types.ts";
 import type { Profile } from "../../model/profile.ts";
 import type { PolicySpec } from "../../model/route_settings.ts";
 import type { NginxAnnotations } from "./nginx_annotations.ts";
@@ -56,7 +56,10 @@ export function readHttpsRedirect(
   return Object.keys(httpsRedirect).length === 0 ? {} : { httpsRedirect };
 }
 
-/** Of `/path` to `/path/`, where a Prefix has a slash at its end. */
-export function readSlashRedirect(annotations: NginxAnnotations): "absolute" | "relative" {
+/** How nginx's own redirect from `/path` to `/path/` names its target: as a URL, or as a path. */
+export type SlashRedirect = NonNullable<PathMatch["slash"]>;
+
+/** Of a Prefix that has a slash at its end. */
+export function readSlashRedirect(annotations: NginxAnnotations): SlashRedirect {
   return annotations.valueOf(REDIRECTS, "relative-redirects") === true ? "relative" : "absolute";
 }
