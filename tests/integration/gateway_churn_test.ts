@@ -25,7 +25,9 @@ Deno.test("240 Gateways come and go under load on an Ingress and another Gateway
   ];
   await scene.apply({ gateways: [stays], httpRoutes: routes([]) });
   const socket = scene.socketOf("stays")!;
-  const load = new RequestLoad([{ port: scene.port, host: "ingress.test" }, { port: socket }]);
+  await using load = new RequestLoad([{ port: scene.port, host: "ingress.test" }, {
+    port: socket,
+  }]);
   for (let round = 0; round < 60; round++) {
     // Those of the round before go in the same change. The range has no room for all that drain: sockets
     // change hands.
@@ -105,7 +107,7 @@ Deno.test("of 16 Gateways with 64 ports each the oldest are served, and the othe
   assert.deepEqual(ports.map((port) => scene.socketOf("gw-12", port)), sockets);
 
   // The next in order of age takes the ports of one that goes, while others are asked without a pause.
-  const load = new RequestLoad(sockets.slice(0, 2).map((port) => ({ port })));
+  await using load = new RequestLoad(sockets.slice(0, 2).map((port) => ({ port })));
   const rest = all.filter(({ metadata: { name } }) => name !== "gw-15");
   const third = await scene.apply({ gateways: rest, httpRoutes });
   assert.deepEqual(served(third), [["gw-11", 64], ["gw-12", 64], ["gw-13", 64], ["gw-14", 64]]);
@@ -193,7 +195,7 @@ Deno.test("a grant that is taken away under load: requests are answered, by 200 
   /** Of `across.test`, while it does not change; null meanwhile: either is right then. */
   let expected: number | null = 200;
   let since = performance.now();
-  const load = new RequestLoad(
+  await using load = new RequestLoad(
     [{ port, host: "own.test" }, { port, host: "across.test" }, { port, host: "across.test" }],
     ({ target: { host }, status, begun }) => {
       if (host === "own.test") return status === 200;

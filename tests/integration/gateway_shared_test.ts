@@ -31,7 +31,7 @@ Deno.test("a Gateway that comes and goes beside Ingresses costs no request of an
   const first = routeOf("first", "a.first.test");
   await scene.apply({ gateways: [FIRST], httpRoutes: [first] });
   const { port } = scene;
-  const load = new RequestLoad([
+  await using load = new RequestLoad([
     { port, host: "ingress.test" },
     { port, host: "a.first.test" },
   ]);
@@ -93,7 +93,7 @@ Deno.test("an Ingress that is deleted under load: its host is the HTTPRoute's wi
     "host app.test is served by Ingress shop/old until it is deleted.",
   ]);
   assert.deepEqual(await kindNow(), new Set(["ingress"]));
-  const load = new RequestLoad([{ port, host: "app.test" }, { port, host: "app.test" }]);
+  await using load = new RequestLoad([{ port, host: "app.test" }, { port, host: "app.test" }]);
   for (let round = 0; round < 20; round++) {
     await load.more(10);
     await scene.apply({ gateways, httpRoutes, ingresses: [] });

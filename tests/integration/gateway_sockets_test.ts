@@ -87,7 +87,7 @@ Deno.test(
     await using scene = await Scene.start(3, { drainDelay: 40 });
     const [stays, comes, goes] = [scene.at(0), scene.at(1), scene.at(2)];
     await scene.apply([stays]);
-    const load = new RequestLoad([{ port: scene.port }, { port: stays }]);
+    await using load = new RequestLoad([{ port: scene.port }, { port: stays }]);
     for (let round = 0; round < 6; round++) {
       await scene.apply([stays, comes, goes]);
       // Applied means: by every worker.

@@ -54,8 +54,12 @@ function requestOf({ host = "a.test", path = "/", headers = "" }: RequestParts):
   return `GET ${path} HTTP/1.1\r\nHost: ${host}\r\n${headers}\r\n`;
 }
 
-/** Requests one after the other until it is stopped, on connections that are kept and on new ones. */
-export class RequestLoad {
+/**
+ * Requests one after the other until it is stopped, on connections that are kept and on new ones. A test
+ * that fails stops it too: on a port that is closed by then it would use all of a core, and on one that
+ * has been taken again it would disturb another test.
+ */
+export class RequestLoad implements AsyncDisposable {
   requests = 0;
   readonly failures: string[] = [];
   #isOver = false;
@@ -80,6 +84,11 @@ export class RequestLoad {
   async stop(): Promise<void> {
     this.#isOver = true;
     await Promise.all(this.#loops);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isOver = true;
+    await Promise.allSettled(this.#loops);
   }
 
   async #keeping(target: LoadTarget): Promise<void> {
