@@ -8,8 +8,8 @@ import { join } from "node:path";
 import { parseOptions } from "../shared/options.ts";
 import { runCommand } from "./command.ts";
 import { COMPILE_OPTIONS, COMPILE_PROGRAM } from "./deployment_options.ts";
-import type { ModuleGraph } from "./image_files.ts";
-import { entriesOf } from "./npm/entries.ts";
+import type { ModuleGraph } from "./bundle/packages.ts";
+import { entriesOf } from "./bundle/entries.ts";
 import {
   compileArguments,
   type CompiledProgram,

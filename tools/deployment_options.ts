@@ -94,7 +94,7 @@ export const IMAGES_OPTIONS = defineOptions({
     default: "compiled",
     reason:
       "it contains no deno command; use run where the download that compiling needs is not reachable",
-    help: "compiled: images with an executable. run: images with Deno and the cached sources.",
+    help: "compiled: images with an executable. run: images with Deno and the program.",
   },
   registry: { ...REGISTRY, help: "Registry and path of the images." },
   tag: { ...TAG, help: "Tag of the images." },

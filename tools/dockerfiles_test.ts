@@ -1,11 +1,18 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { dirname, join } from "node:path";
-import { REGISTRY } from "./image_files.ts";
 import { VERSION } from "../shared/version.ts";
-import { compileArguments, type DenoConfig, INSTALLED_PROGRAMS, runFlags } from "./programs.ts";
+import {
+  bundledProgram,
+  compileArguments,
+  type DenoConfig,
+  INSTALLED_PROGRAMS,
+  runFlags,
+} from "./programs.ts";
 
 const ROOT = join(import.meta.dirname!, "..");
 const read = (name: string) => Deno.readTextFileSync(join(ROOT, name));
+/** A registry that cannot be reached. */
+const REGISTRY = "https://registry.invalid/";
 const config: DenoConfig = JSON.parse(read("deno.json"));
 
 interface Instruction {
@@ -17,7 +24,7 @@ interface Instruction {
 /** Instructions with their continuation lines joined, each with the stage that it is in. */
 function instructionsOf(dockerfile: string): Instruction[] {
   let stage = "";
-  return dockerfile.replace(/\\\n\s*/g, " ").split("\n")
+  return dockerfile.replace(/\s*\\\n\s*/g, " ").split("\n")
     .filter((line) => line !== "" && !line.startsWith("#"))
     .map((line) => {
       const [name] = line.split(" ", 1);
@@ -29,6 +36,7 @@ function instructionsOf(dockerfile: string): Instruction[] {
 
 for (const program of INSTALLED_PROGRAMS) {
   const { name, image, entries } = program;
+  const bundled = bundledProgram(program);
   const file = `Dockerfile.${name}`;
   const instructions = instructionsOf(read(file));
   const texts = (stage: string, name: string) =>
@@ -44,14 +52,14 @@ for (const program of INSTALLED_PROGRAMS) {
       ...runFlags(config, program),
       "--cached-only",
       "--no-code-cache",
-      entries[0],
+      bundled.entries[0],
     ]);
   });
 
-  Deno.test(`${file}: the executable is that of deno task compile`, () => {
+  Deno.test(`${file}: the executable has the flags of deno task compile`, () => {
     const [command] = texts("compile", "RUN");
     const [, ...args] = command.slice(command.indexOf("deno compile")).split(/\s+/);
-    const wanted = compileArguments(config, program, {
+    const wanted = compileArguments(config, bundled, {
       output: `/${image}`,
       target: "$cpu-unknown-linux-gnu",
       excluded: [],
@@ -60,10 +68,11 @@ for (const program of INSTALLED_PROGRAMS) {
     deepEqual(texts("compiled", "ENTRYPOINT").map((text) => JSON.parse(text)), [[`/${image}`]]);
   });
 
-  Deno.test(`${file}: every module that is started is cached`, () => {
+  Deno.test(`${file}: every module that is started is cached, and the program bundled`, () => {
     const [cache] = texts("sources", "RUN");
-    const [slim] = texts("slim", "RUN");
-    for (const command of [cache, slim]) ok(command.endsWith(` ${entries.join(" ")}`), command);
+    ok(cache.endsWith(` tools/bundle/image.ts ${entries.join(" ")}`), cache);
+    const [bundle] = texts("bundle", "RUN");
+    ok(bundle.endsWith(` --app=/app --cache=/deno-dir --packages=/packages ${entries[0]}`), bundle);
   });
 
   Deno.test(`${file}: packages come from the cache, and no registry is contacted`, () => {

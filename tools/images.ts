@@ -33,8 +33,16 @@ async function findEngine(): Promise<Engine> {
 /** The folder `npm` of Deno's cache, once everything that is wanted is in it. */
 async function cachedPackages(): Promise<string> {
   const entries = INSTALLED_PROGRAMS.flatMap((program) => program.entries);
-  const cached = await runCommand("deno", ["cache", "--quiet", "--frozen", ...entries]);
-  if (cached.code !== 0) fail("Deno's cache cannot be filled:", cached.stderr.trim());
+  const fills = [["cache", "--quiet", "--frozen", "tools/bundle/image.ts", ...entries]];
+  if (Deno.build.os !== "linux") {
+    // Images are built on Linux, with another program of esbuild than that of this system.
+    const arch = Deno.build.arch === "aarch64" ? "arm64" : "x64";
+    fills.push(["install", "--quiet", "--frozen", "--os=linux", `--arch=${arch}`]);
+  }
+  for (const args of fills) {
+    const { code, stderr } = await runCommand("deno", args);
+    if (code !== 0) fail("Deno's cache cannot be filled:", stderr.trim());
+  }
   const { stdout } = await runCommand("deno", ["info", "--json"]);
   return JSON.parse(stdout).npmCache;
 }

@@ -2,6 +2,7 @@
  * The two programs of an installation. In: `deno.json`. Out: their modules, their images' names, and
  * the flags with which Deno runs them, the same in a task, an executable and an image.
  */
+import { entryName } from "./bundle/entries.ts";
 
 /** What becomes an executable. */
 export interface CompiledProgram {
@@ -42,6 +43,16 @@ export const INSTALLED_PROGRAMS: readonly InstalledProgram[] = [
     ],
   },
 ];
+
+/** In images, where the bundle of a program is. */
+export const PROGRAM_FOLDER = "program";
+
+/** The program as its image has it. */
+export function bundledProgram(program: InstalledProgram): InstalledProgram {
+  const path = (entry: string) => `${PROGRAM_FOLDER}/${entryName(entry)}.mjs`;
+  const [main, ...threads] = program.entries;
+  return { ...program, entries: [path(main), ...threads.map(path)] };
+}
 
 /** Of `deno.json`, as far as it is read here. */
 export interface DenoConfig {

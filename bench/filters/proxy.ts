@@ -6,7 +6,7 @@ import http from "node:http";
 import { join } from "node:path";
 import { type Address, formatAddress } from "../../shared/net/address.ts";
 import { Child, freePort } from "../child.ts";
-import { ROOT, startProxy } from "../peers/pingress.ts";
+import { SOURCES, startProxy } from "../peers/pingress.ts";
 import {
   configuration,
   COST_ROUTES,
@@ -40,7 +40,7 @@ export async function startFilterProxy(
   const [address, gateway] = [freePort(), freePort()]
     .map((port) => ({ hostname: "127.0.0.1", port }));
   await Deno.writeTextFile(file, await configuration(backend, auth, gateway.port));
-  const child = await startProxy(ROOT, {
+  const child = await startProxy(SOURCES, {
     ...{ file, workers: 1, http: formatAddress(address), accessLog: false },
     flags: [`--listen-range=${gateway.port}-${gateway.port}`, ...flags],
   });

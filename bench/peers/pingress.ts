@@ -14,16 +14,37 @@ import type { Peer, Running, Setup } from "../model.ts";
 /** Of this checkout. */
 export const ROOT = new URL("../..", import.meta.url).pathname;
 
+/** A proxy's program. */
+export interface ProxyProgram {
+  /** With deno.json; working directory of the process. */
+  readonly folder: string;
+  /** Its main module, relative to that. */
+  readonly main: string;
+  /** Deno's cache; default: that of the user. */
+  readonly cache?: string;
+}
+
+/** The sources of this checkout. */
+export const SOURCES: ProxyProgram = sourcesOf(ROOT);
+
+function sourcesOf(root: string): ProxyProgram {
+  return { folder: root, main: "proxy/main.ts" };
+}
+
 /** What each that was started with a stream is told. */
 const streams = new WeakMap<Child, { stream: ControllerStream; snapshots: BenchSnapshots }>();
 
 export const PINGRESS: Peer = pingressAt("pingress", ROOT);
 
 /**
- * Of the checkout at `root`: `proxy/main.ts`, its flags and permissions; and the configuration as that
+ * Of the checkout at `root`: `program`, its flags and permissions; and the configuration as that
  * checkout's controller writes it, since a proxy reads the snapshot format of its own version.
  */
-export function pingressAt(name: string, root: string): Peer {
+export function pingressAt(
+  name: string,
+  root: string,
+  program: ProxyProgram = sourcesOf(root),
+): Peer {
   return {
     name,
     async find(): Promise<Found> {
@@ -35,7 +56,7 @@ export function pingressAt(name: string, root: string): Peer {
       const release = commit === "" ? VERSION : `${VERSION} (${commit.trim()})`;
       return { kind: "found", version: `pingress ${release} on ${found.version}` };
     },
-    start: (setup) => start(setup, root),
+    start: (setup) => start(setup, root, program),
     reload({ child }: Running, turn: number): Promise<void> {
       const told = streams.get(child);
       if (told === undefined) throw new Error("it was started without a stream");
@@ -60,7 +81,7 @@ async function writersAt(root: string): Promise<Writers> {
   return { snapshots: snapshot.BenchSnapshots, stream: stream.ControllerStream };
 }
 
-async function start(setup: Setup, root: string): Promise<Child> {
+async function start(setup: Setup, root: string, program: ProxyProgram): Promise<Child> {
   const { listen, backend, folder, workers, tls, routes, accessLog, traceRatio } = setup;
   const file = join(folder, "snapshot.json");
   const writers = await writersAt(root);
@@ -71,7 +92,7 @@ async function start(setup: Setup, root: string): Promise<Child> {
   stream?.update(snapshots.first);
   // With HTTPS measured, plain HTTP still needs a place other than the default's.
   const http = tls === null ? formatAddress(listen) : unused();
-  const child = await startProxy(root, {
+  const child = await startProxy(program, {
     ...{ file, workers, http, accessLog },
     flags: [
       ...(tls === null ? [] : ["--listen-https", formatAddress(listen)]),
@@ -99,16 +120,17 @@ export interface ProxySetup {
   readonly flags: readonly string[];
 }
 
-/** Of the checkout at `root`, as images start it. */
+/** As images start it. */
 export async function startProxy(
-  root: string,
+  { folder: root, main, cache }: ProxyProgram,
   { file, workers, http, accessLog, flags }: ProxySetup,
 ): Promise<Child> {
   const { tasks } = JSON.parse(await Deno.readTextFile(join(root, "deno.json")));
   const engine = tasks.proxy.command.split(" ").filter((word: string) => /^--v8-flags=/.test(word));
   return Child.start([
+    ...(cache === undefined ? [] : ["env", `DENO_DIR=${cache}`]),
     ...[Deno.execPath(), "run", "--quiet", "-P=proxy", "--no-prompt", "--no-code-cache", ...engine],
-    ...["proxy/main.ts", "--config", file],
+    ...[main, "--config", file],
     ...["--workers", String(workers), "--allow-loopback-upstreams"],
     ...["--listen-http", http, "--admin", unused()],
     ...flags,

@@ -9,12 +9,20 @@ import { COMMANDS } from "../../cli/commands.ts";
 import { parseOptions } from "../../shared/options.ts";
 import { runCommand } from "../command.ts";
 import { PACKAGE_OPTIONS, PACKAGE_PROGRAM } from "../deployment_options.ts";
-import { makeBundle } from "./bundle.ts";
-import { licencesText } from "./licences.ts";
+import { makeBundle } from "../bundle/bundle.ts";
+import { licencesText } from "../bundle/licences.ts";
 import { packageJson } from "./package_json.ts";
 import { packageConfig, startTable } from "./start_table.ts";
 
 const ROOT = join(import.meta.dirname!, "../..");
+
+const PROGRAM = "cli/main.ts";
+
+/** It is not started by a task. */
+const SUBSTITUTES = new Map([["dev/start_command.ts", "tools/npm/start_command.ts"]]);
+
+/** The package has no tasks, and its commands have the tasks' names. */
+const TASK = /\bdeno task (?=[a-z])/g;
 
 const parsed = parseOptions(PACKAGE_PROGRAM, PACKAGE_OPTIONS, Deno.args);
 if (parsed.kind !== "ok") {
@@ -27,8 +35,11 @@ if (await isThere(output)) await Deno.remove(output, { recursive: true });
 await Deno.mkdir(join(folder, "bin"), { recursive: true });
 const { content } = await makeBundle({
   root: ROOT,
+  program: PROGRAM,
   output: join(folder, "lib"),
   staging: join(output, "staging"),
+  substitutes: SUBSTITUTES,
+  edit: (source) => source.replace(TASK, "pingress "),
 });
 const config = JSON.parse(await Deno.readTextFile(join(ROOT, "deno.json")));
 await writeJson("lib/deno.json", packageConfig(config, COMMANDS));

@@ -4,7 +4,7 @@
  *
  * https://spdx.github.io/spdx-spec/v2.3/
  */
-import type { NpmPackage } from "../image_files.ts";
+import type { NpmPackage } from "../bundle/packages.ts";
 import { REPOSITORY } from "./repository.ts";
 
 export interface ListedProgram {

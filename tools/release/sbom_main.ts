@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { parseOptions } from "../../shared/options.ts";
 import { commandLineProgram } from "../compile.ts";
 import { runCommand } from "../command.ts";
-import { contentOf, type ModuleGraph } from "../image_files.ts";
+import { contentOf, type ModuleGraph } from "../bundle/packages.ts";
 import { INSTALLED_PROGRAMS } from "../programs.ts";
 import { SBOM_OPTIONS, SBOM_PROGRAM } from "./options.ts";
 import { sbomOf } from "./sbom.ts";

@@ -12,13 +12,18 @@ const MAIN = "tests/e2e/login/main.ts";
 export async function buildServers(cluster: NodeCluster): Promise<void> {
   const context = await Deno.makeTempDir({ prefix: "pingress-login-" });
   try {
-    const folders = [join(context, "app"), join(context, "deno-dir")];
-    for (const folder of folders) await Deno.mkdir(folder);
+    const options = [
+      `--app=${join(context, "app")}`,
+      `--cache=${join(context, "deno-dir")}`,
+      `--packages=${join(context, "packages")}`,
+      // oidc-provider reads the names of its classes.
+      "--keep-names",
+    ];
     const { success, stderr } = await new Deno.Command(Deno.execPath(), {
-      args: ["run", "-A", "tools/image_files.ts", ...folders, MAIN],
+      args: ["run", "-A", "tools/bundle/image.ts", ...options, MAIN],
       cwd: ROOT,
     }).output();
-    if (!success) throw new Error(`image_files: ${new TextDecoder().decode(stderr)}`);
+    if (!success) throw new Error(`tools/bundle/image.ts: ${new TextDecoder().decode(stderr)}`);
     const file = join(import.meta.dirname!, "Dockerfile");
     await cluster.buildImage({ context, file, tag: IMAGE });
   } finally {

@@ -1,13 +1,11 @@
 import { deepEqual, equal } from "node:assert/strict";
-import { cpSync, existsSync } from "node:fs";
-import { join } from "node:path";
 import {
   contentOf,
   type ModuleGraph,
   narrowConfig,
   narrowLock,
   type NpmPackage,
-} from "./image_files.ts";
+} from "./packages.ts";
 
 const pack = (name: string, version: string, ...dependencies: string[]): NpmPackage => ({
   name,
@@ -65,49 +63,8 @@ Deno.test("an image's configuration and lock file name nothing else", () => {
   });
 });
 
-/** A registry that cannot be reached. */
-const OFFLINE = { NPM_CONFIG_REGISTRY: "https://registry.invalid/" };
-
-Deno.test("an image is built offline from packages, without registry metadata", async () => {
-  const run = async (args: string[], cwd: string, env: Record<string, string> = {}) => {
-    const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-      args,
-      cwd,
-      env: { ...env, NO_COLOR: "1" },
-      stdin: "null",
-    }).output();
-    const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
-    equal(code, 0, text(stderr));
-    return text(stdout);
-  };
-  const root = join(import.meta.dirname!, "..");
-  const folder = await Deno.makeTempDir();
-  try {
-    const [app, image, cache] = ["app", "image", "cache"].map((name) => join(folder, name));
-    for (const made of [app, image]) Deno.mkdirSync(made);
-    const entries = ["proxy/main.ts", "proxy/process/supervisor.ts", "proxy/process/worker.ts"];
-    const graph: ModuleGraph = JSON.parse(await run(["info", "--json", entries[2]], root));
-    for (const { name, version, localPath } of Object.values(graph.npmPackages)) {
-      // Packages for other platforms are listed, and not there.
-      if (!existsSync(localPath)) continue;
-      const target = join(cache, "npm", "registry.invalid", name, version);
-      cpSync(localPath, target, { recursive: true });
-    }
-    const write = ["run", "-A", "tools/image_files.ts", app, image, ...entries];
-    await run(write, root, { ...OFFLINE, DENO_DIR: cache });
-    const help = await run(
-      ["run", "-q", "-A", "--cached-only", "--no-code-cache", entries[0], "--help"],
-      app,
-      { ...OFFLINE, DENO_DIR: image },
-    );
-    equal(help.startsWith("The Pingress reverse proxy"), true);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-});
-
 Deno.test("an error of deno compile has a remedy if one is known", async () => {
-  const { compileRemedy } = await import("./compile.ts");
+  const { compileRemedy } = await import("../compile.ts");
   const complaint = "0: Setting up base binary.\n1: error sending request for url " +
     "(https://dl.deno.land/release/v2.9.6/denort-x86_64-unknown-linux-gnu.zip)";
   equal(compileRemedy(complaint, "2.9.6").includes("deno task images --target run"), true);

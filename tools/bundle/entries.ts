@@ -5,10 +5,15 @@
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { runCommand } from "../command.ts";
-import type { ModuleGraph } from "../image_files.ts";
+import type { ModuleGraph } from "./packages.ts";
 
 /** A thread's module, as code names it: `new URL("./worker.ts", import.meta.url)`. */
 export const THREAD = /new URL\(\s*"(\.[\w./-]{1,200}\.ts)",\s*import\.meta\.url,?\s*\)/g;
+
+/** The name in a bundle of a module that starts as a program or a thread; `.mjs` follows. */
+export function entryName(path: string): string {
+  return path.replace(/\.ts$/, "").replaceAll("/", "-");
+}
 
 /** By path relative to the repository `root`, the main module first. */
 export async function entriesOf(

@@ -1,6 +1,6 @@
 /** Licences of the packages that a bundle contains. In: packages. Out: one text, as most licences ask for. */
 import { join } from "node:path";
-import type { NpmPackage } from "../image_files.ts";
+import type { NpmPackage } from "./packages.ts";
 
 const LICENCE = /^(?:licen[cs]e|notice|copying)/i;
 

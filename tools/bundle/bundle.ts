@@ -1,50 +1,48 @@
 /**
- * One bundle of the program `pingress`. In: the modules that `cli/main.ts` reaches, and a folder to
- * write to. Out: a file for the program, one for each thread that it starts, and those that they
- * share; packages of npm are in it, so that nothing is looked up when it runs.
+ * One bundle of a program. In: the modules that its main module reaches, and a folder to write to.
+ * Out: a file for the program, one for each thread that it starts, and those that they share;
+ * packages of npm are in it, so that nothing is looked up when it runs.
  */
 import * as esbuild from "esbuild";
 import { builtinModules } from "node:module";
 import { dirname, join, relative } from "node:path";
-import { runCommand } from "../command.ts";
-import { contentOf, type ImageContent, narrowConfig, narrowLock } from "../image_files.ts";
-import { entriesOf, THREAD } from "./entries.ts";
+import { entriesOf, entryName, THREAD } from "./entries.ts";
+import { contentOf, type ProgramContent, stagePackages } from "./packages.ts";
 
-export const PROGRAM = "cli/main.ts";
-
-/** The bundle's own name for a module that starts as a program or a thread. */
-export function entryName(path: string): string {
-  return path.replace(/\.ts$/, "").replaceAll("/", "-");
-}
-
-/** Modules that are others in the package: it is not started by a task. */
-const PACKAGED: ReadonlyMap<string, string> = new Map([
-  ["dev/start_command.ts", "tools/npm/start_command.ts"],
-]);
-
-/** In texts for users: the package has no tasks, and its commands have the tasks' names. */
-const TASK = /\bdeno task (?=[a-z])/g;
+/** Where a program's code is, which its threads may read: in a bundle, the folder of all files. */
+const CODE_FOLDER = /resolve\(import\.meta\.dirname!, "[./a-z]{2,100}"(?:, folder)?\)/g;
 
 export interface Bundle {
   /** What it was made from. */
-  readonly content: ImageContent;
+  readonly content: ProgramContent;
   /** The program, then its threads, relative to the repository. */
   readonly entries: readonly string[];
 }
 
-export interface BundleFolders {
+export interface BundleOptions {
   /** The repository. */
   readonly root: string;
+  /** The main module, relative to the repository. */
+  readonly program: string;
   /** Gets the files. */
   readonly output: string;
   /** Gets a copy of the packages of npm that are in the bundle. */
   readonly staging: string;
+  /**
+   * Keeps the names of classes that share theirs with others, for libraries that read them. Each
+   * function that is made at run time costs a call then, so not for what carries traffic.
+   */
+  readonly keepNames?: boolean;
+  /** Modules that are others in the bundle, by their paths in the repository. */
+  readonly substitutes?: ReadonlyMap<string, string>;
+  /** Changes texts for users in the source of a module. */
+  readonly edit?: (source: string) => string;
 }
 
 /** Throws where a program of others fails, with what it said. */
-export async function makeBundle(folders: BundleFolders): Promise<Bundle> {
-  const { root, output, staging } = folders;
-  const graphs = await entriesOf(root, PROGRAM);
+export async function makeBundle(options: BundleOptions): Promise<Bundle> {
+  const { root, program, output, staging, keepNames } = options;
+  const graphs = await entriesOf(root, program);
   const content = contentOf([...graphs.values()]);
   await stagePackages(root, staging, content);
   await esbuild.build({
@@ -60,10 +58,14 @@ export async function makeBundle(folders: BundleFolders): Promise<Bundle> {
     target: "esnext",
     conditions: ["deno", "node"],
     nodePaths: [join(staging, "node_modules")],
+    // V8 keeps the source in memory, once for each thread: 3 MiB of white space for a proxy.
     minifySyntax: true,
     minifyWhitespace: true,
+    // A position in the stack of an error leads to a few statements.
+    lineLimit: 120,
     // Names stay: messages of errors and libraries that read the names of their classes need them.
     minifyIdentifiers: false,
+    keepNames,
     legalComments: "none",
     charset: "utf8",
     // Some packages are CommonJS, and ask for modules of Node when they run.
@@ -72,22 +74,10 @@ export async function makeBundle(folders: BundleFolders): Promise<Bundle> {
         'import { createRequire as createRequireOfNode } from "node:module";const require = createRequireOfNode(import.meta.url);',
     },
     logLevel: "warning",
-    plugins: [nodeModulesPlugin(), sourcesPlugin(root)],
+    plugins: [nodeModulesPlugin(), sourcesPlugin(options)],
   });
   await esbuild.stop();
   return { content, entries: [...graphs.keys()] };
-}
-
-/** Packages in a folder `node_modules`, in which esbuild finds them; Deno has them in its cache. */
-async function stagePackages(root: string, staging: string, content: ImageContent): Promise<void> {
-  Deno.mkdirSync(staging, { recursive: true });
-  const read = (name: string) => JSON.parse(Deno.readTextFileSync(join(root, name)));
-  const { imports } = narrowConfig(read("deno.json"), content.imported);
-  const write = (name: string, value: unknown) =>
-    Deno.writeTextFileSync(join(staging, name), JSON.stringify(value));
-  write("deno.json", { nodeModulesDir: "auto", imports });
-  write("deno.lock", narrowLock(read("deno.lock"), imports, content.packages));
-  await deno(staging, ["install", "--quiet", "--frozen"]);
 }
 
 /** Modules of Node are named so that Deno finds them: `node:stream`. */
@@ -104,27 +94,21 @@ function nodeModulesPlugin(): esbuild.Plugin {
   };
 }
 
-/** A thread's module has another name and place in the bundle; a module of the package its own text. */
-function sourcesPlugin(root: string): esbuild.Plugin {
+/** A thread's module, and the folder of the code, have other names and places in the bundle. */
+function sourcesPlugin({ root, substitutes, edit }: BundleOptions): esbuild.Plugin {
   return {
     name: "sources",
     setup({ onLoad }) {
       onLoad({ filter: /\.ts$/ }, ({ path }) => {
         if (path.includes("/node_modules/")) return undefined;
-        const module = PACKAGED.get(relative(root, path));
+        const module = substitutes?.get(relative(root, path));
         const source = module === undefined ? path : join(root, module);
         const contents = Deno.readTextFileSync(source).replace(THREAD, (_, module: string) => {
           const entry = relative(root, join(dirname(path), module));
           return `new URL("./${entryName(entry)}.mjs", import.meta.url)`;
-        }).replace(TASK, "pingress ");
-        return { contents, loader: "ts" };
+        }).replace(CODE_FOLDER, "import.meta.dirname!");
+        return { contents: edit?.(contents) ?? contents, loader: "ts" };
       });
     },
   };
-}
-
-async function deno(cwd: string, args: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await runCommand("deno", args, { cwd });
-  if (code !== 0) throw new Error(`deno ${args.join(" ")} failed: ${stderr.trim()}`);
-  return stdout;
 }

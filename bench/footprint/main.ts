@@ -1,0 +1,156 @@
+/**
+ * `deno task bench:footprint`. In: proxies of this machine. Out: two Markdown tables: the memory of
+ * each at rest, and what each takes to start, with one route and with many.
+ *
+ * Pingress is measured as its image has it, a bundle, and from its sources. Linux alone tells.
+ */
+import { join } from "node:path";
+import { writeImageFiles } from "../../tools/bundle/image.ts";
+import { bundledProgram, INSTALLED_PROGRAMS } from "../../tools/programs.ts";
+import { taskOptions } from "../../tools/task_options.ts";
+import { cpuTime } from "../controller/process_usage.ts";
+import { describeMachine, disturbance } from "../machine.ts";
+import type { Peer } from "../model.ts";
+import { ENVOY } from "../peers/envoy.ts";
+import { HAPROXY } from "../peers/haproxy.ts";
+import { NGINX } from "../peers/nginx.ts";
+import { pingressAt, type ProxyProgram, ROOT, SOURCES } from "../peers/pingress.ts";
+import { TRAEFIK } from "../peers/traefik.ts";
+import type { Surroundings } from "../start.ts";
+import { withSurroundings } from "../surroundings.ts";
+import { type StartCost, type Started, startPeer, startWithCertificates } from "./started.ts";
+
+const options = taskOptions(
+  {
+    name: "deno task bench:footprint",
+    summary: "Measures memory at rest and the time to start, beside other proxies.",
+  },
+  {
+    rest: {
+      type: "duration",
+      default: 60_000,
+      reason: "V8 returns memory some time after the last work",
+      help: "How long proxies rest before their memory is read.",
+    },
+    starts: {
+      type: "integer",
+      min: 1,
+      default: 5,
+      reason: "the median forgives two disturbed ones",
+      help: "Starts of each proxy, in alternation.",
+    },
+    routes: {
+      type: "integer",
+      min: 2,
+      default: 10_000,
+      help: "Routes of the second kind of start.",
+    },
+    certificates: {
+      type: "integer",
+      min: 1,
+      default: 1_000,
+      help: "Certificates of the third kind of start, which is that of Pingress alone.",
+    },
+  },
+  Deno.args,
+);
+
+const MIB = 1024 * 1024;
+
+/** Of proxies with several workers, those that differ in memory. */
+const WORKERS = [1, 2, 3];
+
+const OTHERS: readonly Peer[] = [NGINX, HAPROXY, ENVOY, TRAEFIK];
+
+await withSurroundings(async (surroundings) => {
+  const image = await imageProgram(surroundings.folder);
+  const bundled = pingressAt("pingress", ROOT, image);
+  const peers = [bundled, pingressAt("pingress, sources", ROOT, SOURCES)];
+  console.log(await describeMachine());
+  const disturbed = disturbance();
+  if (disturbed !== null) console.log(disturbed);
+  for (const peer of OTHERS) {
+    const found = await peer.find(true);
+    if (found.kind === "found") {
+      peers.push(peer);
+      console.log(`- ${peer.name}: ${found.version}`);
+    } else {
+      console.log(`skipped: ${peer.name}: ${found.kind === "missing" ? found.remedy : found.why}`);
+    }
+  }
+  await measureRest(peers, surroundings);
+  await measureStarts(peers, surroundings, image);
+});
+
+/** The proxy as its image has it. */
+async function imageProgram(folder: string): Promise<ProxyProgram> {
+  const [app, cache, packages] = ["app", "cache", "packages"].map((name) => join(folder, name));
+  const proxy = INSTALLED_PROGRAMS.find(({ name }) => name === "proxy")!;
+  await writeImageFiles({ app, cache, packages }, proxy.entries[0]);
+  return { folder: app, main: bundledProgram(proxy).entries[0], cache };
+}
+
+/** All at once: at rest, they do not disturb each other. */
+async function measureRest(peers: readonly Peer[], surroundings: Surroundings): Promise<void> {
+  await using stack = new AsyncDisposableStack();
+  const resting: { peer: Peer; workers: number; started: Started }[] = [];
+  for (const peer of peers) {
+    for (const workers of WORKERS) {
+      const started = stack.use(await startPeer(peer, surroundings, { routes: 1, workers }));
+      resting.push({ peer, workers, started });
+    }
+  }
+  const { rest } = options;
+  await new Promise((resolve) => setTimeout(resolve, rest / 2));
+  const before = resting.map(({ started }) => cpuTime(started.pid));
+  await new Promise((resolve) => setTimeout(resolve, rest / 2));
+  console.log("\n| proxy             | workers | memory MiB | CPU at rest % |");
+  console.log("| ----------------- | ------: | ---------: | ------------: |");
+  for (const [at, { peer, workers, started }] of resting.entries()) {
+    const cpu = (cpuTime(started.pid) - before[at]) / (rest / 2) * 100;
+    const memory = (started.memory() / MIB).toFixed(0);
+    console.log(
+      `| ${peer.name.padEnd(17)} | ${String(workers).padStart(7)} | ${memory.padStart(10)} | ` +
+        `${cpu.toFixed(2).padStart(13)} |`,
+    );
+  }
+}
+
+async function measureStarts(
+  peers: readonly Peer[],
+  surroundings: Surroundings,
+  image: ProxyProgram,
+): Promise<void> {
+  const { starts, routes, certificates } = options;
+  const rows = new Map<string, StartCost[]>();
+  const add = (what: string, cost: StartCost) => {
+    rows.set(what, [...rows.get(what) ?? [], cost]);
+  };
+  for (let i = 0; i < starts; i++) {
+    for (const count of [1, routes]) {
+      for (const peer of peers) {
+        await using started = await startPeer(peer, surroundings, { routes: count, workers: 1 });
+        add(`| ${peer.name} | ${count.toLocaleString("en")} | 0 `, started.cost);
+      }
+    }
+    for (const [name, program] of [["pingress", image], ["pingress, sources", SOURCES]] as const) {
+      const what = `| ${name} | ${routes.toLocaleString("en")} | ${
+        certificates.toLocaleString("en")
+      } `;
+      add(what, await startWithCertificates(program, routes, certificates));
+    }
+  }
+  console.log("\n| proxy | routes | certificates | ready ms | its spread | CPU ms |");
+  console.log("| --- | ---: | ---: | ---: | ---: | ---: |");
+  for (const [what, costs] of rows) {
+    const times = costs.map(({ time }) => time).sort((a, b) => a - b);
+    const cpu = costs.map(({ cpu }) => cpu).sort((a, b) => a - b);
+    const middle = costs.length >> 1;
+    console.log(
+      `${what}| ${times[middle].toFixed(0)} | ${times[0].toFixed(0)}–${
+        times.at(-1)!.toFixed(0)
+      } | ` +
+        `${cpu[middle].toFixed(0)} |`,
+    );
+  }
+}
