@@ -71,6 +71,7 @@ for (const program of INSTALLED_PROGRAMS) {
   Deno.test(`${file}: every module that is started is cached, and the program bundled`, () => {
     const [cache] = texts("sources", "RUN");
     ok(cache.endsWith(` tools/bundle/image.ts ${entries.join(" ")}`), cache);
+    deepEqual(texts("bundle", "ARG"), ["NPM_CONFIG_REGISTRY"]);
     const [bundle] = texts("bundle", "RUN");
     ok(bundle.endsWith(` --app=/app --cache=/deno-dir --packages=/packages ${entries[0]}`), bundle);
   });
@@ -79,6 +80,15 @@ for (const program of INSTALLED_PROGRAMS) {
     for (const stage of ["compile", "run"]) {
       const [variables] = texts(stage, "ENV");
       ok(variables.split(" ").includes(`NPM_CONFIG_REGISTRY=${REGISTRY}`), variables);
+    }
+  });
+
+  Deno.test(`${file}: both targets have the licences of the packages in the bundle`, () => {
+    for (const stage of ["run", "compiled"]) {
+      ok(
+        texts(stage, "COPY").some((text) => text.endsWith("/licenses/THIRD_PARTY_LICENSES")),
+        stage,
+      );
     }
   });
 

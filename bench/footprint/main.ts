@@ -2,13 +2,12 @@
  * `deno task bench:footprint`. In: proxies of this machine. Out: two Markdown tables: the memory of
  * each at rest, and what each takes to start, with one route and with many.
  *
- * Pingress is measured as its image has it, a bundle, and from its sources. Linux alone tells.
+ * Pingress is measured as its image has it, a bundle, and from its sources. Needs Linux (`/proc`).
  */
 import { join } from "node:path";
 import { writeImageFiles } from "../../tools/bundle/image.ts";
 import { bundledProgram, INSTALLED_PROGRAMS } from "../../tools/programs.ts";
 import { taskOptions } from "../../tools/task_options.ts";
-import { cpuTime } from "../controller/process_usage.ts";
 import { describeMachine, disturbance } from "../machine.ts";
 import type { Peer } from "../model.ts";
 import { ENVOY } from "../peers/envoy.ts";
@@ -102,12 +101,12 @@ async function measureRest(peers: readonly Peer[], surroundings: Surroundings): 
   }
   const { rest } = options;
   await new Promise((resolve) => setTimeout(resolve, rest / 2));
-  const before = resting.map(({ started }) => cpuTime(started.pid));
+  const before = resting.map(({ started }) => started.cpu());
   await new Promise((resolve) => setTimeout(resolve, rest / 2));
   console.log("\n| proxy             | workers | memory MiB | CPU at rest % |");
   console.log("| ----------------- | ------: | ---------: | ------------: |");
   for (const [at, { peer, workers, started }] of resting.entries()) {
-    const cpu = (cpuTime(started.pid) - before[at]) / (rest / 2) * 100;
+    const cpu = (started.cpu() - before[at]) / (rest / 2) * 100;
     const memory = (started.memory() / MIB).toFixed(0);
     console.log(
       `| ${peer.name.padEnd(17)} | ${String(workers).padStart(7)} | ${memory.padStart(10)} | ` +

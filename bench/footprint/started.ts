@@ -22,10 +22,11 @@ export interface StartCost {
 }
 
 export interface Started extends AsyncDisposable {
-  readonly pid: number;
   readonly cost: StartCost;
   /** Resident memory, in bytes; what its processes share counts once. */
   memory(): number;
+  /** CPU time of its processes since the start, in ms. */
+  cpu(): number;
 }
 
 /** Milliseconds between two requests to a proxy that does not serve yet. */
@@ -70,10 +71,14 @@ export async function startPeer(
     }
     await new Promise((resolve) => setTimeout(resolve, PAUSE));
   }
+  const cpu = () => {
+    const { user, system } = child.usage();
+    return (user + system) / 1000;
+  };
   return {
-    pid: child.pid,
-    cost: costUntilNow(child.pid),
+    cost: { time: timeSinceStart(child.pid), cpu: cpu() },
     memory: () => child.usage().memory,
+    cpu,
     [Symbol.asyncDispose]: () => child.stop(),
   };
 }
@@ -95,14 +100,14 @@ export async function startWithCertificates(
     wrapper: cache === undefined ? [] : ["env", `DENO_DIR=${cache}`],
     args: ["--workers=1"],
   });
-  return costUntilNow(proxy.pid);
+  return { time: timeSinceStart(proxy.pid), cpu: cpuTime(proxy.pid) };
 }
 
-/** Of processes with one thread group: what others of a family used is not counted. */
-function costUntilNow(pid: number): StartCost {
+/** Of a process, in ms. */
+function timeSinceStart(pid: number): number {
   const [uptime] = Deno.readTextFileSync("/proc/uptime").split(" ");
   const stat = Deno.readTextFileSync(`/proc/${pid}/stat`);
   // The 22nd field, in hundredths of a second since the system's start: the name may hold spaces.
   const started = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19]);
-  return { time: Number(uptime) * 1000 - started * 10, cpu: cpuTime(pid) };
+  return Number(uptime) * 1000 - started * 10;
 }

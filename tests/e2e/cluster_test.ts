@@ -19,6 +19,9 @@ const SAMPLE = join(MANIFESTS, "sample", "sample.yaml");
 const HOST = "test.example.com";
 const GRPC_HOST = "grpc.example.com";
 
+/** What runs in containers of our images. */
+const PROGRAM = /program\/(?:proxy|cli-installed)-main\.mjs/;
+
 /** A kubelet may take a minute and a half to bring a change of a file to its pods, in ms. */
 const PATIENCE = 150_000;
 
@@ -184,6 +187,7 @@ async function fromZero(cluster: NodeCluster, step: Step): Promise<void> {
     );
     assert.equal(await cluster.get("v1", "Namespace", NAMESPACE), null);
     assert.deepEqual(await traces(cluster), found);
+    assert.deepEqual(podProcesses().filter((line) => PROGRAM.test(line)), []);
     await assert.rejects(visitor.get(`${HOST}/`));
   });
 }
@@ -251,7 +255,7 @@ async function traces(cluster: NodeCluster): Promise<string[]> {
   const names = (await cluster.kubectl(["get", KINDS, "--all-namespaces", format])).trim().split(
     " ",
   );
-  const processes = podProcesses().filter((line) => line.includes("main.ts"));
+  const processes = podProcesses().filter((line) => PROGRAM.test(line));
   const ours = names.filter((name) => /pingress|sample/.test(name));
   return [...ours, ...processes].sort();
 }

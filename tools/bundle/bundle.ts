@@ -12,6 +12,12 @@ import { contentOf, type ProgramContent, stagePackages } from "./packages.ts";
 /** Where a program's code is, which its threads may read: in a bundle, the folder of all files. */
 const CODE_FOLDER = /resolve\(import\.meta\.dirname!, "[./a-z]{2,100}"(?:, folder)?\)/g;
 
+/** In place of it, until the module has been looked through. */
+const CODE_MARK = "CODE_FOLDER_OF_BUNDLE";
+
+/** What would name another place in a bundle than in the sources. */
+const OWN_PLACE = /import\.meta\.dirname|new URL\(\s*"[^"]*\.ts"/;
+
 export interface Bundle {
   /** What it was made from. */
   readonly content: ProgramContent;
@@ -29,8 +35,9 @@ export interface BundleOptions {
   /** Gets a copy of the packages of npm that are in the bundle. */
   readonly staging: string;
   /**
-   * Keeps the names of classes that share theirs with others, for libraries that read them. Each
-   * function that is made at run time costs a call then, so not for what carries traffic.
+   * esbuild renames one of two classes with the same name; this keeps `name` as written, for libraries
+   * that read it. It adds a call for each function that is made at run time, so do not use it for what
+   * carries traffic.
    */
   readonly keepNames?: boolean;
   /** Modules that are others in the bundle, by their paths in the repository. */
@@ -41,13 +48,23 @@ export interface BundleOptions {
 
 /** Throws where a program of others fails, with what it said. */
 export async function makeBundle(options: BundleOptions): Promise<Bundle> {
-  const { root, program, output, staging, keepNames } = options;
+  const { root, program, staging } = options;
   const graphs = await entriesOf(root, program);
   const content = contentOf([...graphs.values()]);
   await stagePackages(root, staging, content);
-  await esbuild.build({
+  try {
+    await esbuild.build(buildOptions(options, [...graphs.keys()]));
+  } finally {
+    await esbuild.stop();
+  }
+  return { content, entries: [...graphs.keys()] };
+}
+
+function buildOptions(options: BundleOptions, entries: readonly string[]): esbuild.BuildOptions {
+  const { root, output, staging, keepNames } = options;
+  return {
     absWorkingDir: root,
-    entryPoints: [...graphs.keys()].map((entry) => ({ in: entry, out: entryName(entry) })),
+    entryPoints: entries.map((entry) => ({ in: entry, out: entryName(entry) })),
     outdir: output,
     outExtension: { ".js": ".mjs" },
     chunkNames: "shared-[hash]",
@@ -63,7 +80,8 @@ export async function makeBundle(options: BundleOptions): Promise<Bundle> {
     minifyWhitespace: true,
     // A position in the stack of an error leads to a few statements.
     lineLimit: 120,
-    // Names stay: messages of errors and libraries that read the names of their classes need them.
+    // Names stay, except where two are equal: messages of errors and libraries that read the names of
+    // their classes need them.
     minifyIdentifiers: false,
     keepNames,
     legalComments: "none",
@@ -75,9 +93,7 @@ export async function makeBundle(options: BundleOptions): Promise<Bundle> {
     },
     logLevel: "warning",
     plugins: [nodeModulesPlugin(), sourcesPlugin(options)],
-  });
-  await esbuild.stop();
-  return { content, entries: [...graphs.keys()] };
+  };
 }
 
 /** Modules of Node are named so that Deno finds them: `node:stream`. */
@@ -103,10 +119,16 @@ function sourcesPlugin({ root, substitutes, edit }: BundleOptions): esbuild.Plug
         if (path.includes("/node_modules/")) return undefined;
         const module = substitutes?.get(relative(root, path));
         const source = module === undefined ? path : join(root, module);
-        const contents = Deno.readTextFileSync(source).replace(THREAD, (_, module: string) => {
+        const placed = Deno.readTextFileSync(source).replace(THREAD, (_, module: string) => {
           const entry = relative(root, join(dirname(path), module));
           return `new URL("./${entryName(entry)}.mjs", import.meta.url)`;
-        }).replace(CODE_FOLDER, "import.meta.dirname!");
+        }).replace(CODE_FOLDER, CODE_MARK);
+        if (OWN_PLACE.test(placed)) {
+          throw new Error(
+            `${relative(root, source)} depends on its place in a way that is not known`,
+          );
+        }
+        const contents = placed.replaceAll(CODE_MARK, "import.meta.dirname!");
         return { contents: edit?.(contents) ?? contents, loader: "ts" };
       });
     },

@@ -4,11 +4,18 @@ import { cpSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
+import { credentialsOf } from "../../shared/credentials/credentials.ts";
+import { Backend } from "../../tests/support/backend.ts";
+import { filteredSnapshot, upstreamTo, WEB } from "../../tests/support/filtered_routes.ts";
+import { ProxyProcess } from "../../tests/support/proxy_process.ts";
 import { runCommand } from "../command.ts";
 import { bundledProgram, INSTALLED_PROGRAMS } from "../programs.ts";
+import { ANALYSES } from "./image.ts";
 import type { ModuleGraph } from "./packages.ts";
 
 const ROOT = join(import.meta.dirname!, "../..");
+
+const ID = "test/users auth-file";
 
 /** A registry that cannot be reached. */
 const OFFLINE = { NPM_CONFIG_REGISTRY: "https://registry.invalid/" };
@@ -24,6 +31,40 @@ async function deno(
   });
   equal(code, 0, stderr);
   return stdout;
+}
+
+/** The first column of what a query finds. */
+function textsOf(database: string, query: string): ReadonlySet<string> {
+  using connection = new DatabaseSync(database, { readOnly: true });
+  return new Set(connection.prepare(query).all().map((row) => String(Object.values(row)[0])));
+}
+
+/** With two workers, and the thread that verifies passwords, which the supervisor starts. */
+async function serves(app: string, program: string, cache: string): Promise<void> {
+  await using backend = new Backend();
+  const filters = [{ kind: "access", basic: { credentials: ID, realm: "" } }] as const;
+  const snapshot = {
+    ...filteredSnapshot({ a: { filters }, open: {} }, [upstreamTo(WEB, [backend.port])]),
+    credentials: [credentialsOf(ID, "1", "bob:{PLAIN}secret\n")],
+  };
+  const variables = Object.entries({ ...OFFLINE, DENO_DIR: cache });
+  await using proxy = await ProxyProcess.start({
+    snapshot,
+    root: app,
+    program,
+    wrapper: ["env", ...variables.map((each) => each.join("="))],
+    args: ["--workers=2", "--allow-loopback-upstreams"],
+  });
+  const statusOf = async (path: string, login: string) => {
+    const response = await fetch(`http://127.0.0.1:${proxy.httpPort}${path}`, {
+      headers: { authorization: `Basic ${btoa(login)}` },
+    });
+    await response.body?.cancel();
+    return response.status;
+  };
+  equal(await statusOf("/open", "bob:wrong"), 200);
+  equal(await statusOf("/a", "bob:wrong"), 401);
+  equal(await statusOf("/a", "bob:secret"), 200);
 }
 
 Deno.test("an image is made offline from packages, without registry metadata", async () => {
@@ -61,22 +102,16 @@ Deno.test("an image is made offline from packages, without registry metadata", a
     const bundled = bundledProgram(program).entries;
     for (const entry of bundled) ok(existsSync(join(app, entry)), entry);
     match(await Deno.readTextFile(join(app, "THIRD_PARTY_LICENSES")), /^hash-wasm \d/m);
-    const run = ["run", "-q", "-P=proxy", "--no-prompt", "--cached-only", "--no-code-cache"];
-    for (const DENO_DIR of [made, join(folder, "none")]) {
-      const help = await deno([...run, bundled[0], "--help"], app, { ...OFFLINE, DENO_DIR });
-      match(help, /^The Pingress reverse proxy/);
-    }
-    // Where nothing may be written, SQLite reads a database in WAL mode only beside these files.
-    const database = join(made, "dep_analysis_cache_v2");
+    // Without one of these, Deno cannot use the database where it may not write.
+    const database = join(made, ANALYSES);
     for (const suffix of ["-wal", "-shm"]) ok(existsSync(`${database}${suffix}`), suffix);
-    using analyses = new DatabaseSync(database, { readOnly: true });
-    const rows = analyses.prepare("SELECT specifier FROM moduleinfocache").all();
-    const known = new Set(rows.map(({ specifier }) => String(specifier)));
+    ok(textsOf(database, "SELECT tbl FROM sqlite_stat1").size > 0);
+    const known = textsOf(database, "SELECT specifier FROM moduleinfocache");
     const files = Array.from(Deno.readDirSync(join(app, "program")), ({ name }) => name);
-    deepEqual(
-      files.filter((name) => !known.has(pathToFileURL(join(app, "program", name)).href)),
-      [],
-    );
+    const urlOf = (name: string) => pathToFileURL(join(app, "program", name)).href;
+    deepEqual(files.filter((name) => !known.has(urlOf(name))), []);
+    await serves(app, bundled[0], made);
+    await serves(app, bundled[0], join(folder, "none"));
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
