@@ -15,23 +15,22 @@ export interface Surroundings {
   readonly folder: string;
 }
 
-/** Throws, with nothing left running, where it does not start or answers wrong. */
-export async function startPeer(
+/** What the peer is started with for a case; makes its folder. */
+export async function setupFor(
   peer: Peer,
   what: Case,
   surroundings: Surroundings,
-): Promise<Running> {
-  const tls = what.tls ? surroundings.tls : null;
+): Promise<Setup> {
   const prefix = `${what.name}-${peer.name}-`;
   const folder = await Deno.makeTempDir({ dir: surroundings.folder, prefix });
   // Programs that drop root's rights must be able to pass.
   await Deno.chmod(folder, 0o755);
-  const setup: Setup = {
+  return {
     listen: { hostname: "127.0.0.1", port: freePort() },
     backend: await surroundings.backend.addressFor(what),
     folder,
     workers: what.workers,
-    tls,
+    tls: what.tls ? surroundings.tls : null,
     http: what.http,
     upstream: what.upstream,
     routes: what.routes ?? 1,
@@ -40,10 +39,19 @@ export async function startPeer(
     traceRatio: what.traceRatio ?? 0,
     reloads: what.beside !== undefined,
   };
+}
+
+/** Throws, with nothing left running, where it does not start or answers wrong. */
+export async function startPeer(
+  peer: Peer,
+  what: Case,
+  surroundings: Surroundings,
+): Promise<Running> {
+  const setup = await setupFor(peer, what, surroundings);
   const child = await named(peer, what, peer.start(setup));
   // Where it does not answer, this ends it.
   await named(peer, what, child.listening(setup.listen));
-  const target = { address: setup.listen, tls };
+  const target = { address: setup.listen, tls: setup.tls };
   try {
     await named(peer, what, verify(target, what));
   } catch (error) {

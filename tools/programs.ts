@@ -47,11 +47,15 @@ export const INSTALLED_PROGRAMS: readonly InstalledProgram[] = [
 /** In images, where the bundle of a program is. */
 export const PROGRAM_FOLDER = "program";
 
+/** Where an image has a module that starts as a program or a thread. */
+export function bundledEntry(entry: string): string {
+  return `${PROGRAM_FOLDER}/${entryName(entry)}.mjs`;
+}
+
 /** The program as its image has it. */
 export function bundledProgram(program: InstalledProgram): InstalledProgram {
-  const path = (entry: string) => `${PROGRAM_FOLDER}/${entryName(entry)}.mjs`;
   const [main, ...threads] = program.entries;
-  return { ...program, entries: [path(main), ...threads.map(path)] };
+  return { ...program, entries: [bundledEntry(main), ...threads.map(bundledEntry)] };
 }
 
 /** Of `deno.json`, as far as it is read here. */

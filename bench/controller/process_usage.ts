@@ -10,15 +10,25 @@ export interface ProcessMemory {
   readonly peak: number;
 }
 
-/** Linux counts CPU time in hundredths of a second whatever the kernel's own tick is. */
+/** Linux counts CPU and start times in hundredths of a second whatever the kernel's own tick is. */
 const TICK = 10;
 
 /** CPU time since the start, in user and kernel, in ms. Throws where the process has ended. */
 export function cpuTime(pid: number): number {
-  // The name in parentheses may hold spaces and parentheses.
-  const stat = Deno.readTextFileSync(`/proc/${pid}/stat`);
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const fields = statOf(pid);
   return (Number(fields[11]) + Number(fields[12])) * TICK;
+}
+
+/** Time since the process was started, in ms, by 10. Throws where it has ended. */
+export function ageOf(pid: number): number {
+  const [uptime] = Deno.readTextFileSync("/proc/uptime").split(" ");
+  return Number(uptime) * 1000 - Number(statOf(pid)[19]) * TICK;
+}
+
+/** Fields of `/proc/PID/stat` after the name, which may hold spaces and parentheses. */
+function statOf(pid: number): string[] {
+  const stat = Deno.readTextFileSync(`/proc/${pid}/stat`);
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }
 
 /** Throws where the process has ended. */

@@ -15,9 +15,10 @@ import { HAPROXY } from "../peers/haproxy.ts";
 import { NGINX } from "../peers/nginx.ts";
 import { pingressAt, type ProxyProgram, ROOT, SOURCES } from "../peers/pingress.ts";
 import { TRAEFIK } from "../peers/traefik.ts";
+import { figureOf, formatMarkdown, median, spread } from "../report.ts";
 import type { Surroundings } from "../start.ts";
 import { withSurroundings } from "../surroundings.ts";
-import { type StartCost, type Started, startPeer, startWithCertificates } from "./started.ts";
+import { type StartCost, type Started, startPeer, startWithCertificates } from "./start.ts";
 
 const options = taskOptions(
   {
@@ -64,7 +65,7 @@ const OTHERS: readonly Peer[] = [NGINX, HAPROXY, ENVOY, TRAEFIK];
 await withSurroundings(async (surroundings) => {
   const image = await imageProgram(surroundings.folder);
   const bundled = pingressAt("pingress", ROOT, image);
-  const peers = [bundled, pingressAt("pingress, sources", ROOT, SOURCES)];
+  const peers = [bundled, pingressAt("pingress, sources", ROOT)];
   console.log(await describeMachine());
   const disturbed = disturbance();
   if (disturbed !== null) console.log(disturbed);
@@ -95,7 +96,7 @@ async function measureRest(peers: readonly Peer[], surroundings: Surroundings): 
   const resting: { peer: Peer; workers: number; started: Started }[] = [];
   for (const peer of peers) {
     for (const workers of WORKERS) {
-      const started = stack.use(await startPeer(peer, surroundings, { routes: 1, workers }));
+      const started = stack.use(await startPeer(peer, { routes: 1, workers }, surroundings));
       resting.push({ peer, workers, started });
     }
   }
@@ -103,16 +104,15 @@ async function measureRest(peers: readonly Peer[], surroundings: Surroundings): 
   await new Promise((resolve) => setTimeout(resolve, rest / 2));
   const before = resting.map(({ started }) => started.cpu());
   await new Promise((resolve) => setTimeout(resolve, rest / 2));
-  console.log("\n| proxy             | workers | memory MiB | CPU at rest % |");
-  console.log("| ----------------- | ------: | ---------: | ------------: |");
-  for (const [at, { peer, workers, started }] of resting.entries()) {
-    const cpu = (started.cpu() - before[at]) / (rest / 2) * 100;
-    const memory = (started.memory() / MIB).toFixed(0);
-    console.log(
-      `| ${peer.name.padEnd(17)} | ${String(workers).padStart(7)} | ${memory.padStart(10)} | ` +
-        `${cpu.toFixed(2).padStart(13)} |`,
-    );
-  }
+  const rows = resting.map(({ peer, workers, started }, at) => [
+    peer.name,
+    String(workers),
+    (started.memory() / MIB).toFixed(0),
+    ((started.cpu() - before[at]) / (rest / 2) * 100).toFixed(2),
+  ]);
+  console.log(
+    `\n${formatMarkdown([["proxy", "workers", "memory MiB", "CPU at rest %"], ...rows])}`,
+  );
 }
 
 async function measureStarts(
@@ -121,35 +121,31 @@ async function measureStarts(
   image: ProxyProgram,
 ): Promise<void> {
   const { starts, routes, certificates } = options;
-  const rows = new Map<string, StartCost[]>();
-  const add = (what: string, cost: StartCost) => {
-    rows.set(what, [...rows.get(what) ?? [], cost]);
+  const kinds = new Map<string, { readonly row: readonly string[]; readonly costs: StartCost[] }>();
+  const add = (name: string, count: number, withCertificates: number, cost: StartCost) => {
+    const row = [name, count.toLocaleString("en"), withCertificates.toLocaleString("en")];
+    const kind = kinds.get(row.join()) ?? { row, costs: [] };
+    kinds.set(row.join(), kind);
+    kind.costs.push(cost);
   };
   for (let i = 0; i < starts; i++) {
     for (const count of [1, routes]) {
       for (const peer of peers) {
-        await using started = await startPeer(peer, surroundings, { routes: count, workers: 1 });
-        add(`| ${peer.name} | ${count.toLocaleString("en")} | 0 `, started.cost);
+        await using started = await startPeer(peer, { routes: count, workers: 1 }, surroundings);
+        add(peer.name, count, 0, started.cost);
       }
     }
     for (const [name, program] of [["pingress", image], ["pingress, sources", SOURCES]] as const) {
-      const what = `| ${name} | ${routes.toLocaleString("en")} | ${
-        certificates.toLocaleString("en")
-      } `;
-      add(what, await startWithCertificates(program, routes, certificates));
+      const cost = await startWithCertificates(program, routes, certificates);
+      add(name, routes, certificates, cost);
     }
   }
-  console.log("\n| proxy | routes | certificates | ready ms | its spread | CPU ms |");
-  console.log("| --- | ---: | ---: | ---: | ---: | ---: |");
-  for (const [what, costs] of rows) {
-    const times = costs.map(({ time }) => time).sort((a, b) => a - b);
-    const cpu = costs.map(({ cpu }) => cpu).sort((a, b) => a - b);
-    const middle = costs.length >> 1;
-    console.log(
-      `${what}| ${times[middle].toFixed(0)} | ${times[0].toFixed(0)}–${
-        times.at(-1)!.toFixed(0)
-      } | ` +
-        `${cpu[middle].toFixed(0)} |`,
-    );
-  }
+  const show = (ms: number) => ms.toFixed(0);
+  const rows = [...kinds.values()].map(({ row, costs }) => {
+    const time = figureOf(costs.map(({ time }) => time))!;
+    const cpu = median(costs.map(({ cpu }) => cpu));
+    return [...row, show(time.median), spread(time, show), show(cpu)];
+  });
+  const head = ["proxy", "routes", "certificates", "ready ms", "its spread", "CPU ms"];
+  console.log(`\n${formatMarkdown([head, ...rows])}`);
 }

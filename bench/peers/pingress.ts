@@ -24,6 +24,11 @@ export interface ProxyProgram {
   readonly cache?: string;
 }
 
+/** What goes before the command that starts it. */
+export function wrapperOf({ cache }: ProxyProgram): string[] {
+  return cache === undefined ? [] : ["env", `DENO_DIR=${cache}`];
+}
+
 /** The sources of this checkout. */
 export const SOURCES: ProxyProgram = sourcesOf(ROOT);
 
@@ -122,13 +127,14 @@ export interface ProxySetup {
 
 /** As images start it. */
 export async function startProxy(
-  { folder: root, main, cache }: ProxyProgram,
+  program: ProxyProgram,
   { file, workers, http, accessLog, flags }: ProxySetup,
 ): Promise<Child> {
-  const { tasks } = JSON.parse(await Deno.readTextFile(join(root, "deno.json")));
+  const { folder, main } = program;
+  const { tasks } = JSON.parse(await Deno.readTextFile(join(folder, "deno.json")));
   const engine = tasks.proxy.command.split(" ").filter((word: string) => /^--v8-flags=/.test(word));
   return Child.start([
-    ...(cache === undefined ? [] : ["env", `DENO_DIR=${cache}`]),
+    ...wrapperOf(program),
     ...[Deno.execPath(), "run", "--quiet", "-P=proxy", "--no-prompt", "--no-code-cache", ...engine],
     ...[main, "--config", file],
     ...["--workers", String(workers), "--allow-loopback-upstreams"],
@@ -138,7 +144,7 @@ export async function startProxy(
     ...["--drain-delay=0", "--drain-timeout=1s"],
     // As the peers are set up.
     ...[`--access-log=${accessLog}`, "--connection-request-limit=10000000"],
-  ], root);
+  ], folder);
 }
 
 function unused(): string {

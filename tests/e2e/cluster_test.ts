@@ -72,6 +72,7 @@ async function fromZero(cluster: NodeCluster, step: Step): Promise<void> {
   await step("the manifests start a controller that becomes ready", async () => {
     await cluster.kubectl(["apply", "--filename", MANIFESTS]);
     await pingress.waitForControllers();
+    assert.notDeepEqual(ourProcesses(), []);
   });
 
   await step(
@@ -187,7 +188,6 @@ async function fromZero(cluster: NodeCluster, step: Step): Promise<void> {
     );
     assert.equal(await cluster.get("v1", "Namespace", NAMESPACE), null);
     assert.deepEqual(await traces(cluster), found);
-    assert.deepEqual(podProcesses().filter((line) => PROGRAM.test(line)), []);
     await assert.rejects(visitor.get(`${HOST}/`));
   });
 }
@@ -248,6 +248,11 @@ const KINDS =
   "ns,ds,deploy,pods,svc,cm,secrets,sa,leases,pdb,hpa,roles,rolebindings,clusterroles," +
   "clusterrolebindings,ingressclasses,priorityclasses,ingresses";
 
+/** Command lines of controllers and proxies in pods. */
+function ourProcesses(): string[] {
+  return podProcesses().filter((line) => PROGRAM.test(line));
+}
+
 /** Names of all objects that could be Pingress' own, and processes of its images. */
 async function traces(cluster: NodeCluster): Promise<string[]> {
   const format =
@@ -255,7 +260,7 @@ async function traces(cluster: NodeCluster): Promise<string[]> {
   const names = (await cluster.kubectl(["get", KINDS, "--all-namespaces", format])).trim().split(
     " ",
   );
-  const processes = podProcesses().filter((line) => PROGRAM.test(line));
+  const processes = ourProcesses();
   const ours = names.filter((name) => /pingress|sample/.test(name));
   return [...ours, ...processes].sort();
 }

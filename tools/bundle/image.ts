@@ -13,9 +13,8 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { parseArgs } from "node:util";
 import { runCommand } from "../command.ts";
-import { PROGRAM_FOLDER } from "../programs.ts";
+import { bundledEntry, PROGRAM_FOLDER } from "../programs.ts";
 import { makeBundle } from "./bundle.ts";
-import { entryName } from "./entries.ts";
 import { licencesText } from "./licences.ts";
 import { narrowConfig, narrowLock } from "./packages.ts";
 
@@ -60,7 +59,7 @@ export async function writeImageFiles(
     join(app, "THIRD_PARTY_LICENSES"),
     licencesText([...content.packages.values()]),
   );
-  await fillCache(app, cache, entries.map((entry) => `${PROGRAM_FOLDER}/${entryName(entry)}.mjs`));
+  await fillCache(app, cache, entries.map(bundledEntry));
 }
 
 /**
