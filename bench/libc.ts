@@ -34,6 +34,7 @@ const CLOCK_MONOTONIC = 1;
 const PR_SET_TIMERSLACK = 29;
 const EPOLLIN = 1;
 const EPOLL_CTL_ADD = 1;
+const EPOLL_CTL_DEL = 2;
 
 /** `struct timespec`: seconds and nanoseconds, each of 64 bits, little-endian. */
 const instant = new Uint32Array(4);
@@ -109,6 +110,11 @@ export class Poll {
     event[0] = EPOLLIN;
     event[KEY_WORD] = key;
     if (LIBC.epoll_ctl(this.#fd, EPOLL_CTL_ADD, fd, event) !== 0) throw new Error("epoll_ctl");
+  }
+
+  remove(fd: number): void {
+    const unused = new Uint32Array(EVENT_WORDS);
+    if (LIBC.epoll_ctl(this.#fd, EPOLL_CTL_DEL, fd, unused) !== 0) throw new Error("epoll_ctl");
   }
 
   /** How many can be read, 0 after `timeout` µs. */

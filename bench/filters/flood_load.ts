@@ -146,7 +146,8 @@ Deno.exit(0);
 /** Nothing more is sent: what is under way is waited for. */
 function end(): void {
   ended = true;
-  Deno.stdin.close();
+  // A pipe that the other side has closed is ready for ever: its event would keep a core busy.
+  poll.remove(0);
 }
 
 function sendDue(flow: Sending): void {
