@@ -112,6 +112,7 @@ export class Poll {
     if (LIBC.epoll_ctl(this.#fd, EPOLL_CTL_ADD, fd, event) !== 0) throw new Error("epoll_ctl");
   }
 
+  /** Ends what `add` began; throws where `fd` is not waited for. */
   remove(fd: number): void {
     const unused = new Uint32Array(EVENT_WORDS);
     if (LIBC.epoll_ctl(this.#fd, EPOLL_CTL_DEL, fd, unused) !== 0) throw new Error("epoll_ctl");

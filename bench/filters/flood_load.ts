@@ -65,7 +65,7 @@ interface Answer {
 /** Room for a response. */
 const RESPONSE = 16 * 1024;
 
-/** Standard input, as a key of `Poll`; connections have theirs from 1 on. */
+/** The descriptor of standard input, and its key of `Poll`; connections have theirs from 1 on. */
 const INPUT = 0;
 
 /** How long is waited at most where nothing is due, in µs. */
@@ -125,7 +125,7 @@ let lastKey = INPUT;
 let ended = false;
 
 sharpenTimers();
-poll.add(0, INPUT);
+poll.add(INPUT, INPUT);
 console.log("open");
 while (!ended || exchanges.size > 0) {
   let wait = LONGEST_WAIT;
@@ -146,8 +146,8 @@ Deno.exit(0);
 /** Nothing more is sent: what is under way is waited for. */
 function end(): void {
   ended = true;
-  // A pipe that the other side has closed is ready for ever: its event would keep a core busy.
-  poll.remove(0);
+  // A pipe whose other end is closed is always ready: `wait` would return at once, again and again.
+  poll.remove(INPUT);
 }
 
 function sendDue(flow: Sending): void {
