@@ -128,6 +128,7 @@ export class MadeCertificates {
       snapshot: {
         ...snapshot,
         ...(listeners.length === 0 ? {} : { listeners }),
+        ...(this.#redirects ? {} : withoutRedirectsToMade(snapshot)),
         certificates: [...snapshot.certificates, ...all],
         defaultCertificate: snapshot.defaultCertificate ?? OWN_ID,
       },
@@ -139,6 +140,18 @@ export class MadeCertificates {
     const plain = this.#redirects || hosts.length === 0 ? undefined : hosts;
     return new MadeCertificate(id, hosts, plain, () => this.#authority.issue({ names }));
   }
+}
+
+/** Policies, of which none redirects plain HTTP because of a TLS entry without a certificate. */
+function withoutRedirectsToMade({ policies }: Snapshot): Pick<Snapshot, "policies"> {
+  if (policies === undefined) return {};
+  return {
+    policies: policies.map((policy) =>
+      policy.httpsRedirect?.when === "tls"
+        ? { ...policy, httpsRedirect: { ...policy.httpsRedirect, when: "certificate" } }
+        : policy
+    ),
+  };
 }
 
 /** Of routes of Ingresses, and their aliases. */

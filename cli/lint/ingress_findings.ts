@@ -143,7 +143,7 @@ const OTHER_CERTIFICATE = {
   remedy: "Write secretName, or start the controller with --default-ssl-certificate",
 } as const;
 
-/** Only a certificate that names the host causes the redirect here; the default one may. */
+/** Without the annotation only a certificate that names the host causes the redirect; the default one may. */
 const NO_REDIRECT = {
   verdict: "OPENS",
   rule: OTHER_CERTIFICATE.rule,
@@ -152,14 +152,14 @@ const NO_REDIRECT = {
     "plain HTTP is forwarded unless the default certificate, or that of another Ingress, names the " +
     `hosts; ${NO_CERTIFICATE}`,
   remedy:
-    "Write secretName, or start the controller with --default-ssl-certificate and a certificate " +
-    "that names the hosts",
+    'Write secretName, or the annotation ssl-redirect: "true"; or start the controller with ' +
+    "--default-ssl-certificate and a certificate that names the hosts",
 } as const;
 
 /** TLS entries that name no Secret. */
 function unnamedTls(judged: JudgedIngress, locate: Locate): Finding[] {
   const when = readHttpsRedirect(annotationsOf(judged), "nginx").httpsRedirect?.when;
-  const words = when === "always" || when === "never" ? OTHER_CERTIFICATE : NO_REDIRECT;
+  const words = when === undefined ? NO_REDIRECT : OTHER_CERTIFICATE;
   return (asList(fieldOf(judged.ingress.spec, "tls")) ?? []).flatMap((entry, i): Finding[] =>
     asText(fieldOf(entry, "secretName")) !== null ? [] : [{
       ...words,

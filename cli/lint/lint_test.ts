@@ -294,7 +294,7 @@ for (const [name, same, differs] of VALUES) {
 Deno.test("a TLS entry without a Secret OPENS plain HTTP, unless redirects say otherwise", () => {
   const cases: readonly (readonly [Readonly<Record<string, string>>, string])[] = [
     [{}, "OPENS"],
-    [{ "ssl-redirect": "true" }, "OPENS"],
+    [{ "ssl-redirect": "true" }, "DIFFERS"],
     [{ "ssl-redirect": "false" }, "DIFFERS"],
     [{ "force-ssl-redirect": "true" }, "DIFFERS"],
     [{ "force-ssl-redirect": "true", "ssl-redirect": "false" }, "DIFFERS"],

@@ -50,7 +50,7 @@ export function httpsRedirectFacts(
       location,
       because: setting.because,
       by: "proxies",
-      isInDev: inDev(setting.isForced || sslRedirect),
+      isInDev: inDev(sslRedirect || (setting.isForced && !staysPlainInDev(plan, explanation))),
       isAfterRoute,
     };
   }
@@ -64,4 +64,14 @@ export function httpsRedirectFacts(
     isInDev: true,
     isAfterRoute,
   };
+}
+
+/** Where dev generates the certificate that the Ingress has no Secret for. */
+function staysPlainInDev(
+  { snapshot }: Plan,
+  { outcome, certificate: { by } }: Explanation,
+): boolean {
+  if (outcome.kind !== "route" || by === "exact" || by === "wildcard") return false;
+  const policy = snapshot.policies?.find(({ id }) => id === outcome.route.policy);
+  return policy?.httpsRedirect?.when === "tls";
 }

@@ -76,6 +76,7 @@ export class HttpsRedirects {
     if (ofRoute === false || when === "never") return false;
     if (when === "always") return true;
     if (httpsPort() === null || isAcmeChallenge(path)) return false;
+    if (when === "tls") return true;
     // A certificate that does not name the host would only be refused.
     if (certificates.covering(host)?.redirects(host) !== true) return false;
     return when === "certificate" || (redirects && (ofRoute ?? table.redirectsToHttps(host)));

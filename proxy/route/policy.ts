@@ -29,7 +29,7 @@ export interface RoutePolicy {
 /** How plain HTTP is redirected to HTTPS. */
 export interface HttpsRedirectPolicy extends HttpsUrlStyle {
   /** Null: as the settings of the host say. */
-  readonly when: "never" | "certificate" | "always" | null;
+  readonly when: "never" | "certificate" | "tls" | "always" | null;
 }
 
 /** When a request is sent again, and for how long. */

@@ -225,13 +225,18 @@ function chooseRedirect(
     const because = `the route ${route!.id} says so, with or without a certificate`;
     return { ...choice(true, "route", because), isForced: true };
   }
+  const isChallenge = isAcmeChallenge(path);
+  if (when === "tls" && !isChallenge) {
+    const because = `the route ${route!.id} says so, as its Ingress has TLS`;
+    return { ...choice(true, "route", because), isForced: true };
+  }
   if (certificate === null || by === "default" || by === "none") {
     return choice(false, "certificate", "no certificate names the host");
   }
   if (staysPlain(certificate, host)) {
     return choice(false, "certificate", "its certificate does not name the host");
   }
-  if (isAcmeChallenge(path)) {
+  if (isChallenge) {
     return choice(false, "path", "certificate authorities request this path over plain HTTP");
   }
   if (when === "certificate" || ofRoute === true) {

@@ -344,6 +344,8 @@ Deno.test("explain shows how a route redirects plain HTTP, and to which URL", ()
     [{ when: "certificate", port: true }, "a.test/", true, "https://a.test:443/"],
     [{ when: "certificate" }, "a.test/.well-known/acme-challenge/x", false, null],
     [{ when: "certificate" }, "b.test/", false, null],
+    [{ when: "tls" }, "b.test/", true, "https://b.test/"],
+    [{ when: "tls" }, "b.test/.well-known/acme-challenge/x", false, null],
     [{ when: "always" }, "b.test/", true, "https://b.test/"],
     [{ when: "always" }, "b.test/.well-known/acme-challenge/x", true, "https://b.test/.well-kn"],
   ];

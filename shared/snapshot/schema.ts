@@ -266,10 +266,10 @@ export const POLICY = object({
   httpsRedirect: Type.Optional(object({
     /**
      * In place of `HostSettings.httpsRedirect`. `certificate`: if a certificate names the host, also
-     * by a proxy that was started with `--ssl-redirect=false`. `always`: without a certificate, too,
-     * and ACME challenges as well.
+     * by a proxy that was started with `--ssl-redirect=false`. `tls`: without a certificate, too, by a
+     * proxy that listens for HTTPS. `always`: also by one that does not, and ACME challenges as well.
      */
-    when: Type.Optional(Type.Enum(["never", "certificate", "always"])),
+    when: Type.Optional(Type.Enum(["never", "certificate", "tls", "always"])),
     /** Only ever true: the port is in the URL, also if it is 443. */
     port: TRUE_OR_MISSING,
     /** Only ever true: a slash at the end of path and query is left out. */

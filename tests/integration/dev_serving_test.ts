@@ -71,10 +71,12 @@ Deno.test("with --ssl-redirect plain HTTP is redirected to HTTPS if there is a c
 
 Deno.test("without --ssl-redirect a host without a Secret stays on plain HTTP, as explain says", async () => {
   const files = {
-    "a.yaml": manifest("a.example.com").replace(
-      "name: app",
-      'name: app, annotations: { nginx.ingress.kubernetes.io/ssl-redirect: "true" }',
-    ),
+    "a.yaml": manifest("a.example.com")
+      .replace(
+        "name: app",
+        'name: app, annotations: { nginx.ingress.kubernetes.io/ssl-redirect: "true" }',
+      )
+      .replace("  rules:", "  tls: [{ hosts: [a.example.com], secretName: missing }]\n  rules:"),
   };
   await withFolder(files, async (folder) => {
     await withDev([folder], async ({ http }) => {

@@ -72,6 +72,22 @@ const CASES: readonly Case[] = [
     },
   },
   {
+    says: 'ssl-redirect "true" beats a missing Secret, but for challenges of certificates',
+    ingress: { ...ingress({ "ssl-redirect": "true" }), tlsHosts: ["bare.test"] },
+    options: OFF,
+    gets: {
+      "bare.test/x?y=z": "308 https://bare.test:8443/x?y=z",
+      [`bare.test${CHALLENGE}`]: "200",
+      // As in ingress-nginx, where all hosts of an Ingress with TLS have a certificate.
+      "other.test/": "308 https://other.test:8443/",
+    },
+  },
+  {
+    says: "without ssl-redirect, a host stays on plain HTTP while its Secret is missing",
+    ingress: { ...ingress({}), tlsHosts: ["bare.test"] },
+    gets: { "bare.test/": "200" },
+  },
+  {
     says: "ssl-redirect is of the paths of its Ingress",
     ingress: ingress({ "ssl-redirect": "false" }, [["/plain", "Prefix"]]),
     gets: { "a.test/plain/x": "200", "a.test/other": "308 https://a.test:8443/other" },

@@ -16,6 +16,8 @@ export interface AnnotatedIngress {
   readonly sharesWith?: string;
   /** Missing: any host. */
   readonly host?: string;
+  /** Hosts of a TLS entry whose Secret is missing. Missing: no such entry. */
+  readonly tlsHosts?: readonly string[];
   readonly paths: readonly (readonly [path: string, pathType: string])[];
   /** The Service behind its paths. Missing: `web`. */
   readonly service?: string;
@@ -97,41 +99,40 @@ export function annotatedSnapshot(
     ports: [{ port }],
     endpoints: [{ addresses: ["127.0.0.1"] }],
   }));
-  const objects = Object.entries(ingresses).map((
-    [
-      name,
-      { annotations, host, paths, isOutside, namespace = "default", sharesWith, service = "web" },
-    ],
-    i,
-  ) => ({
-    metadata: {
-      namespace,
-      name,
-      creationTimestamp: new Date(CREATED + i * 1000).toISOString(),
-      annotations: {
-        ...Object.fromEntries(
-          Object.entries(annotations)
-            .map(([key, text]) => [`nginx.ingress.kubernetes.io/${key}`, text]),
-        ),
-        ...(sharesWith === undefined ? {} : { "pingress.io/share-host-with": sharesWith }),
-      },
-    },
-    spec: {
-      ingressClassName: isOutside ? "outside" : "pingress",
-      rules: [{
-        ...(host === undefined ? {} : { host }),
-        http: {
-          paths: paths.map(([path, pathType]) => {
-            return {
-              path,
-              pathType,
-              backend: { service: { name: service, port: { number: 80 } } },
-            };
-          }),
+  const objects = Object.entries(ingresses).map(([name, ingress], i) => {
+    const { annotations, host, tlsHosts, paths, isOutside, sharesWith } = ingress;
+    const { namespace = "default", service = "web" } = ingress;
+    return {
+      metadata: {
+        namespace,
+        name,
+        creationTimestamp: new Date(CREATED + i * 1000).toISOString(),
+        annotations: {
+          ...Object.fromEntries(
+            Object.entries(annotations)
+              .map(([key, text]) => [`nginx.ingress.kubernetes.io/${key}`, text]),
+          ),
+          ...(sharesWith === undefined ? {} : { "pingress.io/share-host-with": sharesWith }),
         },
-      }],
-    },
-  }));
+      },
+      spec: {
+        ingressClassName: isOutside ? "outside" : "pingress",
+        ...(tlsHosts === undefined ? {} : { tls: [{ hosts: tlsHosts, secretName: "missing" }] }),
+        rules: [{
+          ...(host === undefined ? {} : { host }),
+          http: {
+            paths: paths.map(([path, pathType]) => {
+              return {
+                path,
+                pathType,
+                backend: { service: { name: service, port: { number: 80 } } },
+              };
+            }),
+          },
+        }],
+      },
+    };
+  });
   const cluster = {
     ingresses: objects,
     ingressClasses: [],

@@ -58,7 +58,7 @@ function stricterLimit(older: Policy | null, newer: Policy | null): number | nul
 }
 
 /** Missing is what the proxy was started with: usually as with a certificate. */
-const REDIRECTS = ["never", undefined, "certificate", "always"] as const;
+const REDIRECTS = ["never", undefined, "certificate", "tls", "always"] as const;
 
 function stricterRedirect(older: Policy | null, newer: Policy | null) {
   const [before, wanted] = [older, newer].map((policy) => policy?.httpsRedirect?.when);

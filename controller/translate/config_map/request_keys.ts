@@ -23,7 +23,7 @@ export const REDIRECT_KEYS = {
   "ssl-redirect": defaultOf(
     REDIRECTS,
     "ssl-redirect",
-    'redirects plain HTTP to HTTPS where the host has a certificate; "true" by default',
+    'redirects plain HTTP to HTTPS where the Ingress has TLS entries or the host a certificate; "true" by default',
   ),
   "force-ssl-redirect": defaultOf(
     REDIRECTS,

@@ -2,7 +2,7 @@
  * The annotations of ingress-nginx of one Ingress. In: its `metadata.annotations`, of unknown shape, and
  * its spec. Out: each annotation with its row, and the values that their types read.
  */
-import { asObject, isAbsent } from "../../../base/json.ts";
+import { asList, asObject, fieldOf, isAbsent } from "../../../base/json.ts";
 import { TextMemo } from "../../../base/text_memo.ts";
 import { isCutText } from "../../../kube/excess.ts";
 import { NO_DEFAULTS } from "../../model/global_settings.ts";
@@ -81,6 +81,11 @@ export class NginxAnnotations {
    */
   textOf(name: string): string | null {
     return this.#texts.get(this.#aliasFor(name) ?? name) ?? null;
+  }
+
+  /** Whether the Ingress has entries of TLS, usable or not: ingress-nginx serves its hosts over HTTPS then. */
+  get hasTls(): boolean {
+    return (asList(fieldOf(this.#surroundings.spec, "tls")) ?? []).length > 0;
   }
 
   /** Whether an alias counts in place of the annotation. */

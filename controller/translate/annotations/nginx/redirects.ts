@@ -30,7 +30,8 @@ export function readRedirect(annotations: NginxAnnotations): FilterSpec | null {
 
 /**
  * Of plain HTTP to HTTPS. `force-ssl-redirect` counts beside `ssl-redirect: "false"`, as in
- * ingress-nginx.
+ * ingress-nginx. Where `ssl-redirect: "true"` is written, no request is forwarded in plain text because
+ * a Secret of the Ingress is missing or broken.
  */
 export function readHttpsRedirect(
   annotations: NginxAnnotations,
@@ -42,9 +43,11 @@ export function readHttpsRedirect(
     ? "always" as const
     : redirects === null
     ? null
-    : redirects
-    ? "certificate" as const
-    : "never" as const;
+    : !redirects
+    ? "never" as const
+    : annotations.hasTls
+    ? "tls" as const
+    : "certificate" as const;
   const port = annotations.valueOf(REDIRECTS, "use-port-in-redirects") === true;
   const keepsSlash = annotations.valueOf(REDIRECTS, "preserve-trailing-slash") ??
     profile !== "nginx";

@@ -75,12 +75,13 @@ export const REDIRECTS = {
     protects: true,
     invalid: "close",
     verdict: differs(
-      `${OF_PATHS}, only a certificate that names the host causes it, and requests below ` +
-        "/.well-known/acme-challenge/ are exempt",
+      `${OF_PATHS}, TLS entries whose Secrets are missing or broken cause it only for the Ingress ` +
+        "that has both them and the annotation, and requests below /.well-known/acme-challenge/ are exempt",
     ),
     // It is the default.
     protectsBeside: [],
-    does: "redirects plain HTTP to HTTPS where the host has a certificate; the default",
+    does:
+      "redirects plain HTTP to HTTPS where the Ingress has TLS entries or the host a certificate; the default",
   }),
   "force-ssl-redirect": row({
     ...REDIRECT,
