@@ -27,8 +27,8 @@ async function testGroups(): Promise<number> {
   const root = pathToFileURL(`${Deno.cwd()}/`);
   const folder = Deno.makeTempDirSync({ prefix: "pingress-test-groups-" });
   try {
-    const files = (test.include as string[]).flatMap((folder) => testFiles(folder));
-    const modules = groupFiles(files).map((group, index) => {
+    const groups = (test.include as string[]).flatMap((folder) => groupFiles(testFiles(folder)));
+    const modules = groups.map((group, index) => {
       const path = join(folder, `${index}.group.ts`);
       Deno.writeTextFileSync(path, groupModule(group, root));
       return path;
