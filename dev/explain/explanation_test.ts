@@ -269,6 +269,24 @@ Deno.test("plain HTTP to a host with a certificate is shown as redirected", () =
   }
 });
 
+Deno.test("the redirect of an Ingress whose Secret is missing is shown, which dev follows by its flag alone", () => {
+  const written = 'name: a, annotations: { nginx.ingress.kubernetes.io/ssl-redirect: "true" }';
+  const files = {
+    "a.yaml": ingressFor("a.example.com", "/", written)
+      .replace("spec:", "spec:\n  tls: [{ hosts: [a.example.com], secretName: missing }]"),
+  };
+  for (
+    const [sslRedirect, inDev] of [
+      [false, "does so with --ssl-redirect only"],
+      [true, "redirects to its own port"],
+    ] as const
+  ) {
+    const { text } = explainText("http://a.example.com/x", files, sslRedirect);
+    assert.match(text, /^Redirect: 308 to https:\/\/a\.example\.com\/x, as the route .* has TLS/m);
+    assert.match(text, new RegExp(`^ {2}deno task dev ${inDev}`, "m"));
+  }
+});
+
 Deno.test("an Ingress whose host and path another one has is among the losers", () => {
   const files = {
     "a.yaml": ingressFor("a.example.com", "/", "name: first") +
