@@ -3,10 +3,12 @@ import { fieldsOf } from "../../proxy/http/fields.ts";
 import { ForwardedFields } from "../../proxy/http/forwarded_fields.ts";
 import { prepareRequest } from "../../proxy/http/forwarded_headers.ts";
 import { type Exchange, ExchangeRecord, RequestHead } from "../../proxy/http/message.ts";
+import { TrustedProxies } from "../../proxy/http/trusted_proxies.ts";
 import { CidrList } from "../../shared/net/cidr.ts";
 
 const ENDPOINT = { address: "10.0.0.7", port: 8080, protocol: "http" };
 
+const NOBODY = new TrustedProxies(CidrList.empty);
 const FORWARDED = new ForwardedFields({ value: "pingress-0123456789abcdef" });
 
 /** When request 0 ends, in ms since the epoch. */
@@ -34,7 +36,7 @@ export function begin(exchange: Exchange, number: number, hasTraceparent: boolea
   record.startedAt = number;
   record.method = "GET";
   record.hasHead = true;
-  prepareRequest(exchange, CidrList.empty, FORWARDED, hasTraceparent);
+  prepareRequest(exchange, NOBODY, FORWARDED, hasTraceparent);
   record.prepared = true;
 }
 

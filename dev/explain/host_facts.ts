@@ -5,6 +5,7 @@
 import { httpsLocation, isAcmeChallenge } from "../../proxy/http/https_location.ts";
 import { type Explanation, redirectUrl, turnedOffBy } from "../../proxy/router/explain.ts";
 import { madeFor } from "../made_certificates.ts";
+import { staysPlain } from "../../shared/host/plain_hosts.ts";
 import type { Plan } from "../plan.ts";
 import type { Question } from "./question.ts";
 import type { HttpsRedirectFacts, OwnerFacts } from "./url_explanation.ts";
@@ -66,12 +67,11 @@ export function httpsRedirectFacts(
   };
 }
 
-/** Where dev generates the certificate that the Ingress has no Secret for. */
-function staysPlainInDev(
-  { snapshot }: Plan,
-  { outcome, certificate: { by } }: Explanation,
-): boolean {
-  if (outcome.kind !== "route" || by === "exact" || by === "wildcard") return false;
+/** Where in a cluster plain HTTP is redirected although no certificate names the host. */
+function staysPlainInDev({ snapshot }: Plan, { host, outcome, certificate }: Explanation): boolean {
+  if (outcome.kind !== "route") return false;
+  const { by, certificate: shown } = certificate;
+  const isNamed = shown !== null && by !== "default" && !staysPlain(shown, host);
   const policy = snapshot.policies?.find(({ id }) => id === outcome.route.policy);
-  return policy?.httpsRedirect?.when === "tls";
+  return !isNamed && policy?.httpsRedirect?.when === "tls";
 }

@@ -10,7 +10,7 @@ import type { RoutePolicy } from "../route/policy.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 
 export interface PreparationContext {
-  readonly trustedProxies: Pick<TrustedProxies, "contains">;
+  readonly trustedProxies: Pick<TrustedProxies, "contains" | "takesRealIp">;
   readonly forwarded: ForwardedFields;
   readonly telemetry: Telemetry;
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { Random } from "../../tests/fuzz/random.ts";
 import { CidrList } from "../../shared/net/cidr.ts";
+import { TrustedProxies } from "./trusted_proxies.ts";
 import { ERROR_KINDS, type ErrorCode } from "../../shared/error_kinds.ts";
 import { type Fields, fieldsOf, latin1 as textOf, X_REAL_IP } from "./fields.ts";
 import { redirectTo } from "../filters/https_redirect.ts";
@@ -159,7 +160,7 @@ Deno.test("an error page has only its own fields, whatever id and Accept the req
     const value = () =>
       randomText(random, Infinity).replaceAll("\x7f", "").replace(/^[ \t]+|[ \t]+$/g, "");
     const exchange = exchangeOf({}, [["X-Request-Id", value()], ["Accept", value()]]);
-    prepareRequest(exchange, CidrList.empty, FORWARDED);
+    prepareRequest(exchange, NOBODY, FORWARDED);
     const code = random.pick(codes);
     const { head, body } = localReply(code, exchange);
     const names = ["Content-Type", "Cache-Control", "X-Request-Id"];
@@ -171,6 +172,8 @@ Deno.test("an error page has only its own fields, whatever id and Accept the req
     assert.ok(page.split("\n").length <= 3, page);
   }
 });
+
+const NOBODY = new TrustedProxies(CidrList.empty);
 
 const CLIENTS: readonly [trusted: boolean, fields: [string, string][], client: string][] = [
   [false, [["X-Forwarded-For", "192.0.2.1"], ["X-Real-IP", "192.0.2.2"]], "10.0.0.1"],
@@ -185,12 +188,27 @@ for (const [trusted, fields, client] of CLIENTS) {
   Deno.test(`the client is ${client}: ${trusted ? "trusted" : "untrusted"} ${JSON.stringify(fields)}`, () => {
     const made = exchangeOf({}, fields);
     const exchange = Object.assign(made, { client: { ...made.client, trusted } });
-    prepareRequest(exchange, CidrList.parse("10.0.0.0/8") as CidrList, FORWARDED);
+    prepareRequest(
+      exchange,
+      new TrustedProxies(CidrList.parse("10.0.0.0/8") as CidrList),
+      FORWARDED,
+    );
     assert.equal(exchange.record.clientAddress, client);
     const { added } = exchange;
     assert.equal(added!.value(added!.find(X_REAL_IP)), client);
   });
 }
+
+Deno.test("X-Real-IP of a peer that only the snapshot trusts does not name the client", () => {
+  const trusted = new TrustedProxies(CidrList.empty);
+  trusted.replace(["10.0.0.0/8"], []);
+  for (const [name, client] of [["X-Real-IP", "10.0.0.1"], ["X-Forwarded-For", "192.0.2.3"]]) {
+    const made = exchangeOf({}, [[name, "192.0.2.3"]]);
+    const exchange = Object.assign(made, { client: { ...made.client, trusted: true } });
+    prepareRequest(exchange, trusted, FORWARDED);
+    assert.equal(exchange.record.clientAddress, client, name);
+  }
+});
 
 Deno.test("the last value can be replaced if there is room, but not by one that breaks its line", () => {
   const fields = fieldsOf([["X-A", "1"], ["X-Host", "a.test"]], 4);
@@ -218,7 +236,7 @@ Deno.test("on one connection, each request sends the backend its own host and it
   const ids = new Set<string>();
   for (const authority of [...hosts, "", "a.test", "a.test"]) {
     connection.request.authority = authority;
-    prepareRequest(connection, CidrList.empty, FORWARDED);
+    prepareRequest(connection, NOBODY, FORWARDED);
     const lines = written(connection.added!);
     const expected = authority === "" ? [] : [`X-Forwarded-Host: ${authority}`];
     assert.deepEqual(lines.filter((line) => line.startsWith("X-Forwarded-Host")), expected);
@@ -234,7 +252,7 @@ Deno.test("headers of a trusted proxy go with no request once it is trusted no m
       // A connection's exchanges share what was added to the last one.
       const made = exchangeOf({ host: authority, authority }, [["X-Forwarded-For", "192.0.2.1"]]);
       const exchange = Object.assign(made, { client: { ...made.client, trusted } }, before);
-      prepareRequest(exchange, CidrList.empty, FORWARDED);
+      prepareRequest(exchange, NOBODY, FORWARDED);
       const { added, addedAuthority, addedMark, client, record } = exchange;
       const expected = trusted ? "192.0.2.1" : client.address;
       assert.equal(record.clientAddress, expected);

@@ -58,7 +58,7 @@ UNTRUSTED[FORWARDED] = UNTRUSTED[FORWARDED_FAMILY] = 1;
  */
 export function prepareRequest(
   exchange: Exchange,
-  trustedProxies: Pick<TrustedProxies, "contains">,
+  trustedProxies: Pick<TrustedProxies, "contains" | "takesRealIp">,
   forwarded: ForwardedFields,
   traced = false,
 ): number {
@@ -151,11 +151,11 @@ function trustedRequestId(fields: Fields): string | null {
 function namedClient(
   { request: { fields }, client }: Exchange,
   chain: readonly string[],
-  trustedProxies: Pick<TrustedProxies, "contains">,
+  trustedProxies: Pick<TrustedProxies, "contains" | "takesRealIp">,
 ): string {
-  return chain.length > 0
-    ? originalClient(chain, client.address, trustedProxies)
-    : addressIn(last(fields, X_REAL_IP) ?? "") ?? client.address;
+  if (chain.length > 0) return originalClient(chain, client.address, trustedProxies);
+  const named = trustedProxies.takesRealIp(client.address) ? last(fields, X_REAL_IP) : null;
+  return addressIn(named ?? "") ?? client.address;
 }
 
 /** From a trusted proxy: its word where it gave one, our own view where it did not. */

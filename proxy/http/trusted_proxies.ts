@@ -23,6 +23,15 @@ export class TrustedProxies {
   }
 
   /**
+   * Whether `X-Real-IP` of this peer names the client where there is no `X-Forwarded-For`. Only for
+   * `--trusted-proxies`: the snapshot's networks are those of ingress-nginx, which reads
+   * `X-Forwarded-For` alone, and a load balancer there may pass on a client's own `X-Real-IP`.
+   */
+  takesRealIp(address: string): boolean {
+    return this.#own.contains(address);
+  }
+
+  /**
    * Replaces the networks of the snapshot. The clients of open connections follow at once: a request
    * only looks at its client, and a connection of a load balancer may last for a day.
    *

@@ -59,6 +59,7 @@ function addressesParser(name: string, address: (i: number) => string): Parser {
       "shared/net/reserved_address.ts addressForms",
       "proxy/http/trusted_proxies.ts TrustedProxies.contains",
       "proxy/http/trusted_proxies.ts TrustedProxies.replace",
+      "proxy/http/trusted_proxies.ts TrustedProxies.takesRealIp",
       "proxy/upstream/denied_addresses.ts DeniedAddresses.has",
       "proxy/upstream/denied_addresses.ts DeniedAddresses.replace",
       "controller/translate/backends/denied.ts Denied.refusal",
@@ -83,6 +84,7 @@ function addressesParser(name: string, address: (i: number) => string): Parser {
             denied.has(one);
             set.contains(one);
             trusted.contains(one);
+            trusted.takesRealIp(one);
             endpoints.refusal(one, 80, false);
             networks.refusal(one, 80);
             reservedAddress(one);

@@ -43,6 +43,7 @@ import {
 import { parseGrpcTimeout, readGrpcTimeout } from "../../proxy/grpc/timeout.ts";
 import { ForwardedFields } from "../../proxy/http/forwarded_fields.ts";
 import { prepareRequest, requestIdOf } from "../../proxy/http/forwarded_headers.ts";
+import { TrustedProxies } from "../../proxy/http/trusted_proxies.ts";
 import { HeadParser } from "../../proxy/http1/head_parser.ts";
 import { headError, readRequestFields, readRequestLine } from "../../proxy/http1/request_head.ts";
 import { requestHeadSize, writeRequestHead } from "../../proxy/http1/request_writer.ts";
@@ -118,7 +119,7 @@ function newHead(): { head: RequestHead; parser: HeadParser } {
 }
 
 const FORWARDED = new ForwardedFields({ value: "pingress-0123456789abcdef" });
-const TRUSTED = CidrList.parse("10.0.0.0/8, fd00::/8") as CidrList;
+const TRUSTED = new TrustedProxies(CidrList.parse("10.0.0.0/8, fd00::/8") as CidrList);
 
 /** What is done with a head that came from a trusted proxy, up to the head for the backend. */
 function forward(request: RequestHead): void {

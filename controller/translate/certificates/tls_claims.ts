@@ -330,7 +330,7 @@ export class TlsClaims {
         message: `the certificate of Secret ${source.secret.name} does not name ${host}, so ` +
           (yields
             ? "that of another TLS entry, which does, is used"
-            : "clients refuse it, and plain HTTP is not redirected to HTTPS"),
+            : "clients refuse it, and it causes no redirect of plain HTTP to HTTPS"),
         remedy: source.names.length === 0
           ? "Use a certificate for this host"
           : `Use a certificate for this host; that one is for ${showSome(source.names)}`,
