@@ -169,6 +169,29 @@ Deno.test("routes that redirect or protect are shown as such, and get no command
   ]);
 });
 
+Deno.test("a path of no-auth-locations gets a command unless the users of its Ingress cannot be read", () => {
+  const path = "/.well-known/acme-challenge/x";
+  const planWith = (secret: string) =>
+    planFor({
+      "a.yaml": ingress(`[${rule("a.example.com", path)}]`)
+        .replace(
+          "metadata: {",
+          "metadata: { annotations: { nginx.ingress.kubernetes.io/auth-type: basic, " +
+            "nginx.ingress.kubernetes.io/auth-secret: users },",
+        ) + WEB + secret,
+    }, { nginxClasses: ["pingress"] });
+  const gone = planWith("");
+  assert.match(formatTable(gone), / 503: the users of default\/users auth-file cannot be read/);
+  assert.deepEqual(curlLines(gone.snapshot, LISTENERS), []);
+  const secret = "apiVersion: v1\nkind: Secret\nmetadata: { name: users }\n" +
+    'stringData: { auth: "a:{PLAIN}b" }\n';
+  const there = planWith(`---\n${secret}`);
+  assert.match(formatTable(there), / default\/web:80/);
+  assert.deepEqual(curlLines(there.snapshot, LISTENERS), [
+    `curl -H "Host: a.example.com" http://127.0.0.1:8080${path}`,
+  ]);
+});
+
 Deno.test("a default backend that redirects or protects is shown as such, and gets no command", () => {
   for (
     const [annotation, backend] of [

@@ -2,6 +2,7 @@
  * Filters that decide whether a backend gets a request at all. In: a snapshot and a route. Out: what all its
  * requests get in place of the backend's response, and whether clients need something to be admitted.
  */
+import { requiredUsersOf } from "../shared/credentials/credentials.ts";
 import type { FilterSpec, Route, Snapshot } from "../shared/snapshot/types.ts";
 
 export type SpecOf<K extends FilterSpec["kind"]> = Extract<FilterSpec, { readonly kind: K }>;
@@ -16,23 +17,27 @@ export function replyText(snapshot: Snapshot, route: Pick<Route, "filterSet">): 
     if (each.kind === "redirect" && each.path === undefined) {
       return `${each.status} to ${each.location}`;
     }
-    if (each.kind === "access" && lacksUsers(snapshot, each)) {
-      return `503: the users of ${each.basic?.credentials} cannot be read`;
-    }
+    const missing = missingUsers(snapshot, each);
+    if (missing !== null) return `503: ${missing}`;
   }
   return null;
 }
 
 /** Whether a client needs something to be admitted: an address, a login, a cookie. */
 export function isProtected(snapshot: Snapshot, route: Pick<Route, "filterSet">): boolean {
-  return filtersOf(snapshot, route).some(({ kind }) => kind === "access");
+  return filtersOf(snapshot, route).some((filter) =>
+    filter.kind === "access" &&
+    (filter.deny ?? filter.allow ?? filter.basic ?? filter.external) !== undefined
+  );
 }
 
-/** Whether clients need users that cannot be read. */
-export function lacksUsers({ credentials = [] }: Snapshot, { basic }: SpecOf<"access">): boolean {
-  if (basic === undefined) return false;
-  const users = credentials.find(({ id }) => id === basic.credentials)?.users;
-  return users === undefined || users.kind === "missing";
+/** Which users cannot be read, so that the filter closes its routes; null where it does not. */
+export function missingUsers({ credentials = [] }: Snapshot, filter: FilterSpec): string | null {
+  const required = requiredUsersOf(filter);
+  if (required === null) return null;
+  const users = credentials.find(({ id }) => id === required)?.users;
+  const isThere = users !== undefined && users.kind !== "missing";
+  return isThere ? null : `the users of ${required} cannot be read`;
 }
 
 export function redirectText(

@@ -18,6 +18,7 @@ import type {
 } from "../../dev/explain/url_explanation.ts";
 import { endpointFacts } from "../../dev/explain/endpoint_facts.ts";
 import { sharesOf } from "../../dev/gateway/backend_shares.ts";
+import { requiredUsersOf } from "../../shared/credentials/credentials.ts";
 import { ConfigCheck } from "../../shared/snapshot/config_check.ts";
 import { defaultPlace } from "../../shared/snapshot/forward_action.ts";
 import { gatewayOf, listenerNameOf } from "../../shared/snapshot/listener_id.ts";
@@ -164,9 +165,7 @@ function settingsIn(page: unknown): Settings | null {
   const set = readPart(FILTER_SET, { id: ID, filters: fieldOf(settings, "filters") });
   if (set === null) return null;
   const missing = new Set(asList(fieldOf(settings, "missingUsers")) ?? []);
-  const logins = set.filters.flatMap((filter) =>
-    filter.kind === "access" ? filter.basic?.credentials ?? [] : []
-  );
+  const logins = set.filters.flatMap((filter) => requiredUsersOf(filter) ?? []);
   const limit = fieldOf(settings, "bodyLimit");
   return {
     filters: set.filters,

@@ -2,6 +2,7 @@
  * Published routes of Ingresses that cannot be translated. In: the configuration without them, and what was
  * published. Out: the configuration with their published routes, and with what these need. Pure.
  */
+import { requiredUsersOf } from "../../shared/credentials/credentials.ts";
 import { upstreamsOf } from "../../shared/snapshot/forward_action.ts";
 import type { ObjectRef } from "../../shared/problem.ts";
 import type { FilterSet, Route, Snapshot } from "../../shared/snapshot/types.ts";
@@ -99,11 +100,7 @@ function keepSettings(
   const filterSets = withUsed(snapshot.filterSets ?? [], published.filterSets ?? [], used);
   const policies = withUsed(snapshot.policies ?? [], published.policies ?? [], used);
   const named = new Set(
-    filterSets.flatMap(({ filters }) =>
-      filters.flatMap((filter) =>
-        filter.kind === "access" && filter.basic !== undefined ? filter.basic.credentials : []
-      )
-    ),
+    filterSets.flatMap(({ filters }) => filters.flatMap((filter) => requiredUsersOf(filter) ?? [])),
   );
   const credentials = withUsed(snapshot.credentials ?? [], published.credentials ?? [], named);
   return {

@@ -160,6 +160,12 @@ const CASES: readonly Case[] = [
     opened: ["a.test Prefix /open: basic-auth, open"],
   },
   {
+    name: "a path of no-auth-locations below one with the same login",
+    before: [`a.test / web ${LOGIN}`],
+    after: [`a.test / web ${LOGIN}`, `a.test /.well-known/acme-challenge/x web ${LOGIN}`],
+    opened: ["a.test Prefix /.well-known/acme-challenge/x: basic-auth, open"],
+  },
+  {
     name: "an open exact path below a protected one",
     before: [`a.test / web ${LOGIN}`],
     after: [`a.test / web ${LOGIN}`, "a.test =/open web"],

@@ -14,7 +14,7 @@ import { formatDuration } from "../../shared/options.ts";
 import { MAX_TIMEOUT } from "../../shared/snapshot/setting_values.ts";
 import { type Place, slashRedirect } from "../../shared/snapshot/forward_action.ts";
 import type { FilterSpec, Route, Snapshot } from "../../shared/snapshot/types.ts";
-import { filtersOf, lacksUsers, redirectText, type SpecOf } from "../route_filters.ts";
+import { filtersOf, missingUsers, redirectText, type SpecOf } from "../route_filters.ts";
 import type { Answer, FilterStep } from "./url_explanation.ts";
 
 /** What filters look at. */
@@ -180,10 +180,8 @@ export function filterAnswer(
       return { kind: "redirect", status: 302, location: target.path + target.query };
     }
   }
-  const closed = filters.find((filter) => filter.kind === "access" && lacksUsers(snapshot, filter));
-  if (closed?.kind !== "access") return null;
-  const reason = `the users of ${closed.basic?.credentials} cannot be read`;
-  return { kind: "error", status: 503, reason };
+  const [reason] = filters.flatMap((filter) => missingUsers(snapshot, filter) ?? []);
+  return reason === undefined ? null : { kind: "error", status: 503, reason };
 }
 
 /** Whether a redirect of the route comes before the one to HTTPS. */
@@ -227,17 +225,17 @@ function requiredBy({ deny, allow, basic, external }: SpecOf<"access">): string[
 
 function accessTexts(snapshot: Snapshot, filter: SpecOf<"access">): string[] {
   const { deny, allow, basic, external, satisfy } = filter;
+  const missing = missingUsers(snapshot, filter);
   const lines = [
     ...(deny === undefined ? [] : [`rejects clients of ${deny.join(", ")} with 403`]),
     ...(allow === undefined ? [] : [`admits clients of ${allow.join(", ")}; others get 403`]),
-    ...(basic === undefined ? [] : [
-      lacksUsers(snapshot, filter)
-        ? `returns 503: the users of ${basic.credentials} cannot be read`
-        : `requires a user and password of ${basic.credentials}`,
-    ]),
+    ...(missing === null ? [] : [`returns 503: ${missing}`]),
+    ...(basic === undefined || missing !== null
+      ? []
+      : [`requires a user and password of ${basic.credentials}`]),
     ...(external === undefined ? [] : [externalText(external)]),
   ];
-  return satisfy === "any" && lines.length > 1
+  return satisfy === "any" && missing === null && lines.length > 1
     ? [...lines, "one of these is enough (satisfy: any)"]
     : lines;
 }

@@ -2,6 +2,7 @@
  * What /explain shows of the filters of a route. In: the route, or the default action, and its snapshot. Out: the filters without values
  * of headers, which may be secret; logins whose users cannot be read; and the limit of request bodies.
  */
+import { requiredUsersOf } from "../../shared/credentials/credentials.ts";
 import type { Place } from "../../shared/snapshot/forward_action.ts";
 import type { FilterSpec, Snapshot } from "../../shared/snapshot/types.ts";
 
@@ -20,9 +21,7 @@ export function explainedSettings(
   { filterSets = [], policies = [], credentials = [] }: Snapshot,
 ): ExplainedSettings {
   const filters = filterSets.find(({ id }) => id === place?.filterSet)?.filters ?? [];
-  const logins = filters.flatMap((filter) =>
-    filter.kind === "access" ? filter.basic?.credentials ?? [] : []
-  );
+  const logins = filters.flatMap((filter) => requiredUsersOf(filter) ?? []);
   const isMissing = (login: string) => {
     const users = credentials.find(({ id }) => id === login)?.users;
     return users === undefined || users.kind === "missing";

@@ -8,7 +8,7 @@
  */
 import { Redacted } from "../redacted.ts";
 import { sha256Of } from "../snapshot/published_set.ts";
-import type { Credentials } from "../snapshot/types.ts";
+import type { Credentials, FilterSpec } from "../snapshot/types.ts";
 
 const MARK = "#pingress ";
 
@@ -20,6 +20,13 @@ const MARK = "#pingress ";
 export function credentialsOf(id: string, revision: string, file: string): Credentials {
   const text = new Redacted(`${MARK}${id} ${revision}\n${file}`);
   return { id, users: { kind: "secret", text } };
+}
+
+/** The id of the credentials without which a filter closes its routes; null for none. */
+export function requiredUsersOf(filter: FilterSpec): string | null {
+  return filter.kind === "access"
+    ? filter.basic?.credentials ?? filter.requiredUsers ?? null
+    : null;
 }
 
 /** What the text of a Secret of the controller is called: a key in PEM, or such a text. */

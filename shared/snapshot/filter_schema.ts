@@ -109,6 +109,8 @@ const ACCESS = object({
     /** Of the challenge; may be empty. */
     realm: formed(realmText),
   }, { strict: true })),
+  /** The id of credentials without which requests get 503, as with `basic`; no login of them is asked for. */
+  requiredUsers: Type.Optional(Type.String({ minLength: 1 })),
   external: Type.Optional(EXTERNAL),
   /** One check that admits is enough; missing: all must. */
   satisfy: Type.Optional(Type.Literal("any", { remedy: "remove it: all checks must admit" })),

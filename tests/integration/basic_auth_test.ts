@@ -163,6 +163,59 @@ Deno.test("users that cannot be read close the route, also for clients that anot
   assert.equal(seen.length, 2);
 });
 
+Deno.test("a path that needs no login is closed while the users of its Ingress cannot be read", async () => {
+  await using backend = counting([]);
+  using proxy = new TestProxy([]);
+  using client = await Peer.connect(proxy.port);
+  await using other = await H2Peer.connect(proxy.port);
+  const missing = { id: ID, users: { kind: "missing" } } as const;
+  const networks = ["127.0.0.0/8", "::1/128"];
+  const open = { kind: "access", requiredUsers: ID } as const;
+  for (
+    const [filter, whenThere] of [
+      [open, 200],
+      [{ ...open, satisfy: "any" }, 200],
+      [{ ...open, allow: networks }, 200],
+      [{ ...open, allow: networks, satisfy: "any" }, 200],
+      [{ ...open, deny: networks }, 403],
+      [{ ...open, deny: networks, satisfy: "any" }, 403],
+      [{ ...open, allow: ["10.0.0.0/8"], satisfy: "any" }, 403],
+    ] as readonly [FilterSpec, number][]
+  ) {
+    const snapshot = filteredSnapshot({ a: { filters: [filter] } }, [
+      upstreamTo(WEB, [backend.port]),
+    ]);
+    const isAny = filter.kind === "access" && filter.satisfy === "any";
+    for (
+      const [credentials, status] of [
+        [[usersOf(PLAIN)], whenThere],
+        [[missing], whenThere === 200 || isAny ? 503 : whenThere],
+        [[], whenThere === 200 || isAny ? 500 : whenThere],
+        [[usersOf(PLAIN)], whenThere],
+      ] as const
+    ) {
+      proxy.server.apply({ ...snapshot, credentials });
+      const what = JSON.stringify([filter, credentials]);
+      for (const values of [[], [login("eve:x")], [login("bob:secret")]]) {
+        assert.match(await askOver1(client, values), new RegExp(`^HTTP/1.1 ${status} `), what);
+      }
+      assert.equal((await other.ask("/a", [])).status, status, what);
+    }
+  }
+});
+
+Deno.test("a path that needs no login passes on the logins of clients", async () => {
+  const seen: string[] = [];
+  await using backend = counting(seen);
+  using proxy = new TestProxy([]);
+  using client = await Peer.connect(proxy.port);
+  const filters: readonly FilterSpec[] = [{ kind: "access", requiredUsers: ID }];
+  const snapshot = filteredSnapshot({ a: { filters } }, [upstreamTo(WEB, [backend.port])]);
+  proxy.server.apply({ ...snapshot, credentials: [usersOf(PLAIN)] });
+  await askOver1(client, [login("eve:x")]);
+  assert.match(seen[0], /\r\nAuthorization: Basic /i);
+});
+
 Deno.test("a changed Secret counts for connections that have been admitted, too", async () => {
   await using backend = counting([]);
   using proxy = new TestProxy([]);

@@ -22,6 +22,7 @@ function guardedSnapshot(): Snapshot {
     ...base,
     routes: [
       at("/admin", { filterSet: "guarded" }),
+      at("/exempt", { filterSet: "exempt" }),
       at("/old", { filterSet: "moved" }),
       at("/closed", {
         action: {
@@ -60,6 +61,10 @@ function guardedSnapshot(): Snapshot {
           },
         ],
       },
+      {
+        id: "exempt",
+        filters: [{ kind: "access", requiredUsers: "test/users auth-file" }],
+      },
       { id: "moved", filters: [{ kind: "redirect", status: 301, location: "https://b.test/" }] },
     ],
     credentials: [{ id: "test/users auth-file", users: { kind: "missing" } }],
@@ -70,6 +75,7 @@ function guardedSnapshot(): Snapshot {
 const LINES: readonly (readonly [url: string, line: RegExp])[] = [
   ["http://a.test/x", /→ \S+ \(10\.9\.8\.7:80\) Ingress test\/\S+$/],
   ["http://a.test/admin", /→ 503: the users of test\/users auth-file cannot be read /],
+  ["http://a.test/exempt", /→ 503: the users of test\/users auth-file cannot be read /],
   ["http://a.test/old/x", /→ 301 https:\/\/b\.test\/ /],
   ["http://a.test/closed", /→ 503: the annotation x is not supported /],
   ["http://b.test/", /→ 503: the users of test\/users auth-file cannot be read/],
@@ -112,6 +118,7 @@ Deno.test("a proxy's page becomes the same explanation as that of manifests", as
   assert.equal(route?.id, "a.test Prefix /admin");
   assert.deepEqual(losers.map(({ route, isMatch }) => [route, isMatch]), [
     ["a.test Prefix /", true],
+    ["a.test Prefix /exempt", false],
     ["a.test Prefix /old", false],
     ["a.test Prefix /closed", false],
     ["a.test Prefix /shares", false],
@@ -129,7 +136,7 @@ Deno.test("a proxy's page becomes the same explanation as that of manifests", as
     considered: (considered as Record<string, unknown>[]).map(({ isMatch: _, ...each }) => each),
   });
   assert.equal(old.filters, null);
-  assert.equal(old.losers.length, 4);
+  assert.equal(old.losers.length, 5);
   assert.match(old.notes[0], /^the filters of the route: this version of the proxy/);
 });
 

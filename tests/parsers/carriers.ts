@@ -160,6 +160,7 @@ export const CARRIERS: readonly Exceptions[] = [
         "GatewayTranslator.translate",
       ],
       "controller/translate/gateway/lookups.ts": ["UsedUpstreams.faultOf"],
+      "proxy/filters/access/basic.ts": ["requiredUsersCheck"],
       "proxy/filters/access/external_cache.ts": ["cachedSubresponse"],
       "proxy/filters/access/networks.ts": ["networksCheck"],
       "proxy/filters/passwords/credential_store.ts": ["CredentialStore.apply"],

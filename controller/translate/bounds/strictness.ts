@@ -3,6 +3,7 @@
  * Out: whether the older ones reject all that the newer ones reject; and the older ones with the
  * stricter parts of the newer policy, which take no room that counts.
  */
+import { requiredUsersOf } from "../../../shared/credentials/credentials.ts";
 import { isSamePart } from "../../../shared/snapshot/equality.ts";
 import type { FilterSpec, Policy } from "../../../shared/snapshot/types.ts";
 import type { RouteSettings, RouteSettingsPool } from "../model/route_settings.ts";
@@ -20,6 +21,8 @@ export function isAsStrict(older: RouteSettings, newer: RouteSettings): boolean 
   if (access.satisfy === "any") return false;
   return hasAll(wanted.allow, access.allow) && hasAll(access.deny ?? [], wanted.deny ?? []) &&
     (wanted.basic === undefined || isSamePart(access.basic, wanted.basic)) &&
+    (wanted.requiredUsers === undefined ||
+      wanted.requiredUsers === requiredUsersOf(access)) &&
     (wanted.external === undefined || isSamePart(access.external, wanted.external));
 }
 

@@ -7,8 +7,8 @@
  */
 import { Buffer } from "node:buffer";
 import { readHtpasswd } from "../../../shared/credentials/htpasswd.ts";
-import { credentialsOf } from "../../../shared/credentials/credentials.ts";
-import type { Credentials, FilterSpec } from "../../../shared/snapshot/types.ts";
+import { credentialsOf, requiredUsersOf } from "../../../shared/credentials/credentials.ts";
+import type { Credentials } from "../../../shared/snapshot/types.ts";
 import { asObject, fieldOf, quote } from "../../base/json.ts";
 import { differenceOf } from "../../base/memo.ts";
 import type { ProblemList } from "../../base/problems.ts";
@@ -263,13 +263,9 @@ function report(
 
 function idsOf(source: Source): string[] {
   const ids = settingsOf(source).flatMap(({ filterSet }) =>
-    (filterSet?.filters ?? []).flatMap((filter) => credentialsIn(filter) ?? [])
+    (filterSet?.filters ?? []).flatMap((filter) => requiredUsersOf(filter) ?? [])
   );
   return [...new Set(ids)];
-}
-
-function credentialsIn(filter: FilterSpec): string | null {
-  return filter.kind === "access" ? filter.basic?.credentials ?? null : null;
 }
 
 function isSameCredentials(a: Credentials, b: Credentials): boolean {

@@ -53,7 +53,7 @@ export class RouteSettingsPool {
     return this.#kept(`rewrite ${key}`, () => withRewrite(settings, rewrite));
   }
 
-  /** Without basic and external authentication; the very same settings where there is none. */
+  /** As the function of this name; the very same settings where there is no login. */
   withoutLogin(settings: RouteSettings): RouteSettings {
     if (!needsLogin(settings)) return settings;
     const { filterSet, policy } = settings;
@@ -70,12 +70,16 @@ export class RouteSettingsPool {
   }
 }
 
-/** The same without basic and external authentication; lists of networks stay. */
+/**
+ * The same without basic and external authentication; lists of networks stay. As in ingress-nginx, the users of
+ * basic authentication must be there all the same: without them, the path is denied.
+ */
 function withoutLogin(settings: RouteSettings): RouteSettings {
   const { filterSet, policy } = settings;
   const filters = filterSet?.filters.flatMap((filter): FilterSpec[] => {
     if (filter.kind !== "access") return [filter];
-    const { basic: _basic, external: _external, ...lists } = filter;
+    const { basic, external: _external, ...lists } = filter;
+    if (basic !== undefined) return [{ ...lists, requiredUsers: basic.credentials }];
     return lists.allow === undefined && lists.deny === undefined ? [] : [lists];
   }) ?? [];
   return { filterSet: filters.length === 0 ? null : { id: idOf(filters), filters }, policy };

@@ -15,7 +15,7 @@
 import type { FilterSpec } from "../../../shared/snapshot/types.ts";
 import { ProxyError } from "../../errors.ts";
 import type { Body, Exchange, Reply, ResponseHead } from "../../http/message.ts";
-import { basicCheck } from "./basic.ts";
+import { basicCheck, requiredUsersCheck } from "./basic.ts";
 import { ABSTAINED, type AccessCheck, type Verdict } from "./check.ts";
 import { externalCheck } from "./external.ts";
 import { networksCheck } from "./networks.ts";
@@ -35,12 +35,13 @@ export function access(spec: AccessSpec, services: AccessServices): AccessFilter
 
 /** In nginx's order. */
 function checksOf(
-  { deny, allow, basic, external }: AccessSpec,
+  { deny, allow, basic, requiredUsers, external }: AccessSpec,
   services: AccessServices,
 ): readonly AccessCheck[] {
   const checks: AccessCheck[] = [];
   if (deny !== undefined || allow !== undefined) checks.push(networksCheck(deny ?? [], allow));
   if (basic !== undefined) checks.push(basicCheck(basic, services));
+  if (requiredUsers !== undefined) checks.push(requiredUsersCheck(requiredUsers, services));
   if (external !== undefined) checks.push(externalCheck(external, services));
   return checks;
 }

@@ -7,7 +7,7 @@ import { ProxyError } from "../../errors.ts";
 import { AUTHORIZATION, type Fields } from "../../http/fields.ts";
 import type { Client } from "../../http/message.ts";
 import { type Logins, MAX_LOGIN } from "../passwords/credential_store.ts";
-import type { AccessCheck, Verdict } from "./check.ts";
+import { ABSTAINED, type AccessCheck, type Verdict } from "./check.ts";
 import type { AccessServices } from "./services.ts";
 
 /** The header that a connection was admitted with last; hashing it again costs more than the request. */
@@ -57,6 +57,20 @@ export function basicCheck(
       };
       const isRight = logins.verify({ ...login, client: x.record.clientAddress });
       return isRight instanceof Promise ? isRight.then(verdict) : verdict(isRight);
+    },
+  };
+}
+
+/** For paths that need no login: as in ingress-nginx, they are denied as well while the users are missing. */
+export function requiredUsersCheck(id: string, { loginsOf }: AccessServices): AccessCheck {
+  if (loginsOf === undefined) throw new Error("nobody verifies passwords here");
+  return {
+    require: () => {
+      loginsOf(id);
+    },
+    check: () => {
+      loginsOf(id);
+      return ABSTAINED;
     },
   };
 }
