@@ -290,7 +290,12 @@ export class Translator {
       tls.statuses,
       ownership,
     );
-    const credentials = memory.credentials.read(ingresses, secrets, problems);
+    const credentials = memory.credentials.read(
+      ingresses,
+      secrets,
+      problems,
+      published?.credentials ?? [],
+    );
     const { unaddressed } = memory.ownIngresses;
     const statuses = memory.statuses.collect({ list, routing, tls }, unaddressed, problems);
     const wanted: Snapshot = {

@@ -15,13 +15,13 @@ import type { ProblemList } from "../../base/problems.ts";
 import { compareText } from "../../base/text_order.ts";
 import { describeExcess, excessOf } from "../../kube/excess.ts";
 import { MAX_PASSWORD_BYTES, oversizeOf } from "../../base/secret_values.ts";
-import { readSecretValue } from "../certificates/certificate.ts";
+import { readSecretValue, tooLarge } from "../certificates/certificate.ts";
 import type { SecretModel } from "../certificates/certificate_source.ts";
 import { type CredentialsName, readCredentialsId } from "../model/credentials_name.ts";
 import type { Source } from "../model/source.ts";
 import { settingsOf } from "../model/source_settings.ts";
 
-/** Bytes of all files of one namespace: some four thousand users. */
+/** Bytes of all files of one namespace together: some four thousand users. */
 const MAX_NAMESPACE = MAX_PASSWORD_BYTES;
 
 /**
@@ -54,6 +54,13 @@ interface Reading {
   readonly broken: readonly number[];
 }
 
+/** One Secret that filters name. */
+interface Named {
+  readonly id: string;
+  readonly name: CredentialsName;
+  readonly reading: Reading;
+}
+
 export class CredentialsReader {
   #sources: readonly Source[] = [];
   /** By id. */
@@ -62,24 +69,26 @@ export class CredentialsReader {
   /** The very same list where nothing has changed. */
   #last: readonly Credentials[] = [];
 
+  /** @param published What was published of credentials last: they keep their room. */
   read(
     sources: readonly Source[],
     secrets: ReadonlyMap<string, SecretModel>,
     problems: ProblemList,
+    published: readonly Credentials[],
   ): readonly Credentials[] {
     this.#follow(sources);
-    const named = [...this.#users.keys()].sort(compareText).flatMap((id) => {
+    const named = [...this.#users.keys()].sort(compareText).flatMap((id): Named[] => {
       const name = readCredentialsId(id);
       return name === null ? [] : [{ id, name, reading: this.#readingOf(id, name, secrets) }];
     });
-    const excessive = excessiveNamespaces(named);
+    const withoutRoom = filesWithoutRoom(named, published);
     const list: Credentials[] = [];
     for (const { id, name, reading } of named) {
-      const { bytes, broken } = reading;
-      const why = bytes === 0 ? undefined : excessive.get(name.namespace);
-      const fault = why === undefined ? reading.fault : invalid(why);
+      const fault = withoutRoom.get(id) ?? reading.fault;
       list.push(fault === null ? reading.credentials : missing(id));
-      for (const source of this.#users.get(id)!) report(source, name, fault, broken, problems);
+      for (const source of this.#users.get(id)!) {
+        report(source, name, fault, reading.broken, problems);
+      }
     }
     const isSame = list.length === this.#last.length &&
       list.every((one, i) => isSameCredentials(one, this.#last[i]));
@@ -124,25 +133,29 @@ export class CredentialsReader {
   }
 }
 
-function readingOf(id: string, { name, kind }: CredentialsName, { object }: SecretModel): Reading {
-  const refused = (why: string): Reading => {
-    const fault = invalid(`Secret ${name} cannot be used: ${why}`);
+function readingOf(id: string, credentials: CredentialsName, { object }: SecretModel): Reading {
+  const { name, kind } = credentials;
+  const refused = (why: string, remedy?: string): Reading => {
+    const fault = invalid(`Secret ${name} cannot be used: ${why}`, remedy);
     return { credentials: missing(id), bytes: 0, fault, broken: [] };
   };
   const excess = excessOf(object);
-  if (excess !== null) {
-    const [what, remedy] = describeExcess(excess);
-    const fault = { ...invalid(`Secret ${name} cannot be used: ${what}`), remedy };
-    return { credentials: missing(id), bytes: 0, fault, broken: [] };
-  }
+  if (excess !== null) return refused(...describeExcess(excess));
   const type = fieldOf(object, "type");
   if (typeof type === "string" && type.startsWith("kubernetes.io/")) {
     return refused(`it is of type ${quote(type)}, and not Opaque`);
   }
   const file = kind === "auth-file" ? valueOf(object, "auth") : mapOf(object);
-  if (!file.ok) return refused(file.message);
+  if (!file.ok) {
+    return refused(file.message, file.isTooLarge ? fewerUsers(credentials) : undefined);
+  }
   const { text } = file;
-  if (text.length > MAX_NAMESPACE) return refused(`it has more than ${MAX_NAMESPACE} bytes`);
+  if (text.length > MAX_NAMESPACE) {
+    const why = kind === "auth-file"
+      ? tooLarge("auth", MAX_NAMESPACE)
+      : `its values are too large: they have more than ${MAX_NAMESPACE} bytes`;
+    return refused(why, fewerUsers(credentials));
+  }
   const { hashes, broken } = readHtpasswd(text);
   // Nothing else of the Secret leaves it: somebody may have named one with a private key.
   const lines = [...hashes].flatMap(([user, hash]) => hash === null ? [] : `${user}:${hash}\n`);
@@ -161,12 +174,18 @@ function readingOf(id: string, { name, kind }: CredentialsName, { object }: Secr
 
 type Value =
   | { readonly ok: true; readonly text: string }
-  | { readonly ok: false; readonly message: string };
+  | { readonly ok: false; readonly message: string; readonly isTooLarge?: true };
 
 /** A character for each byte. */
 function valueOf(secret: object, key: string): Value {
   const reading = readSecretValue(secret, key);
-  if (!reading.ok) return { ok: false, message: reading.message };
+  const isEmpty = reading.ok ? reading.text === "" : fieldOf(fieldOf(secret, "data"), key) === "";
+  if (isEmpty) return { ok: false, message: `its key ${key} is empty` };
+  if (!reading.ok) {
+    const { message } = reading;
+    const isTooLarge = Object.hasOwn(oversizeOf(secret), key);
+    return { ok: false, message, ...(isTooLarge ? { isTooLarge } : {}) };
+  }
   const { field, text } = reading;
   // `stringData` is text, of which the API server makes UTF-8.
   return { ok: true, text: field.startsWith("stringData") ? latin1Of(text) : text };
@@ -181,7 +200,8 @@ function mapOf(secret: object): Value {
   // A user whose key is not there would only be missing: nobody would hear of it.
   const [limit] = Object.values(oversizeOf(secret));
   if (limit !== undefined) {
-    return { ok: false, message: `its values are too large: they have more than ${limit} bytes` };
+    const message = `its values are too large: they have more than ${limit} bytes`;
+    return { ok: false, message, isTooLarge: true };
   }
   const keys = ["data", "stringData"].flatMap((field) =>
     Object.keys(asObject(fieldOf(secret, field)) ?? {})
@@ -197,32 +217,61 @@ function mapOf(secret: object): Value {
     : { ok: true, text: `${lines.join("\n")}\n` };
 }
 
-function invalid(clause: string): Fault {
-  return { reason: "CredentialsInvalid", clause };
+function invalid(clause: string, remedy?: string): Fault {
+  return { reason: "CredentialsInvalid", clause, ...(remedy === undefined ? {} : { remedy }) };
 }
 
-/** Namespaces whose files are too large, with why; of those that fit, the largest give first. */
-function excessiveNamespaces(
-  named: readonly { readonly name: CredentialsName; readonly reading: Reading }[],
-): ReadonlyMap<string, string> {
+/**
+ * Files that there is no room for, by id: those that are added, or have grown. What is published stays, then come
+ * changes of it, then what is new; of several, the smaller ones and then those that are first by name.
+ */
+function filesWithoutRoom(
+  named: readonly Named[],
+  published: readonly Credentials[],
+): ReadonlyMap<string, Fault> {
+  const before = new Map(published.map((one) => [one.id, one]));
+  const ranked = named.map((one) => ({ ...one, rank: rankOf(one, before.get(one.id)) }))
+    .sort((a, b) => a.rank - b.rank || a.reading.bytes - b.reading.bytes);
   const sizes = new Map<string, number>();
-  for (const { name: { namespace }, reading: { bytes } } of named) {
-    sizes.set(namespace, (sizes.get(namespace) ?? 0) + bytes);
-  }
-  const excessive = new Map<string, string>();
+  const withoutRoom = new Map<string, Fault>();
   let all = 0;
-  const bySize = [...sizes].sort(([a, x], [b, y]) => x - y || compareText(a, b));
-  for (const [namespace, bytes] of bySize) {
-    if (bytes > MAX_NAMESPACE) {
-      const clause =
-        `the password files of namespace ${namespace} have more than ${MAX_NAMESPACE} bytes`;
-      excessive.set(namespace, clause);
-    } else if ((all += bytes) > MAX_ALL) {
-      const clause = `the password files of all namespaces have more than ${MAX_ALL} bytes`;
-      excessive.set(namespace, clause);
+  for (const { id, name, reading: { bytes } } of ranked) {
+    const { namespace } = name;
+    const own = (sizes.get(namespace) ?? 0) + bytes;
+    if (own > MAX_NAMESPACE) {
+      const files = `the password files of namespace ${namespace}`;
+      withoutRoom.set(id, excessive(name, files, MAX_NAMESPACE, fewerUsers(name)));
+    } else if (all + bytes > MAX_ALL) {
+      const files = "the password files of all namespaces";
+      const remedy = `Remove users from Secret ${namespace}/${name.name}, or from others of any ` +
+        `namespace: ${files} may have ${MAX_ALL} bytes in all`;
+      withoutRoom.set(id, excessive(name, files, MAX_ALL, remedy));
+    } else {
+      sizes.set(namespace, own);
+      all += bytes;
     }
   }
-  return excessive;
+  return withoutRoom;
+}
+
+/** The lower, the earlier it gets room. */
+function rankOf({ reading: { credentials: { users } } }: Named, before?: Credentials): number {
+  if (before === undefined || before.users.kind === "missing") return 2;
+  const isSame = users.kind === "secret" && before.users.kind === "secret" &&
+    (users.text === before.users.text || users.text.reveal() === before.users.text.reveal());
+  return isSame ? 0 : 1;
+}
+
+function excessive({ name }: CredentialsName, files: string, limit: number, remedy: string): Fault {
+  const clause = `with Secret ${name} ${files} would have more than ${limit} bytes`;
+  return invalid(clause, remedy);
+}
+
+/** Another Secret of the namespace does not help: it counts as well. */
+function fewerUsers({ namespace, name }: CredentialsName): string {
+  return `Remove users from Secret ${namespace}/${name}, or from others of namespace ${namespace}, or ` +
+    "move some to a Secret and an Ingress of another namespace: the password files of a namespace " +
+    `may have ${MAX_NAMESPACE} bytes in all`;
 }
 
 function missing(id: string): Credentials {

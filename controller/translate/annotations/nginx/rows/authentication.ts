@@ -48,7 +48,7 @@ export const BASIC_AUTHENTICATION = {
     value: objectName("Secret"),
     verdict: differs(
       "without auth-type, the paths answer 503 in place of being open; the files of a " +
-        "namespace have at most 256 KiB",
+        "namespace have at most 256 KiB together, and those of all namespaces 2.5 MiB",
     ),
     isSame: () => true,
     does: "names the Secret with users and passwords",
