@@ -97,7 +97,7 @@ function judgeOne(
       const there = text === null ? null : row.effectThere?.(text) ?? null;
       if (there !== null) {
         const difference = `${problem.message}; ${there}`;
-        return { verdict: "BREAKS", difference, remedy: problem.remedy };
+        return { verdict: "DIFFERS", difference, remedy: problem.remedy };
       }
       // Another value that is invalid and closes nothing is the default in ingress-nginx, too.
       return said("SAME", problem);

@@ -67,13 +67,19 @@ function findingOf(result: LintResult, rule: string): Finding {
 }
 
 for (
-  const [name, text, verdict] of [
-    ["permanent-redirect", "https://new.test$request_uri", "BREAKS"],
-    ["temporal-redirect", "https://$host/a", "BREAKS"],
-    ["app-root", "/$host", "BREAKS"],
-    ["permanent-redirect", "new.test", "SAME"],
-    ["app-root", "app", "SAME"],
-    ["permanent-redirect", "https://new.test/", "SAME"],
+  const [name, text, verdict, difference] of [
+    ["permanent-redirect", "https://new.test$request_uri", "BREAKS", /its paths return 503$/],
+    ["permanent-redirect", "new.test", "BREAKS", /its paths return 503$/],
+    ["permanent-redirect", "off", "BREAKS", /its paths return 503$/],
+    ["permanent-redirect", "/new", "DIFFERS", /absolute path/],
+    ["permanent-redirect", "https://new.test/", "SAME", null],
+    ["permanent-redirect-code", "304", "DIFFERS", /; ingress-nginx responds with that status/],
+    ["permanent-redirect-code", "200", "SAME", /no effect$/],
+    ["temporal-redirect", "https://$host/a", "BREAKS", /its paths return 503$/],
+    ["temporal-redirect", "/new", "BREAKS", /its paths return 503$/],
+    ["temporal-redirect-code", "300", "DIFFERS", /; ingress-nginx responds with that status/],
+    ["app-root", "/$host", "BREAKS", /its paths return 503$/],
+    ["app-root", "//evil.test", "BREAKS", /its paths return 503$/],
   ] as const
 ) {
   Deno.test(`${name}: ${text} is ${verdict}`, () => {
@@ -82,7 +88,8 @@ for (
       `annotation/${name}`,
     );
     assert.equal(finding.verdict, verdict);
-    if (verdict === "BREAKS") assert.match(finding.difference!, /; ingress-nginx .* variables$/);
+    if (difference === null) assert.equal(finding.difference, null);
+    else assert.match(finding.difference!, difference);
   });
 }
 

@@ -74,17 +74,19 @@ const REDIRECTS: readonly (readonly [
     below("/", { "temporal-redirect": URL, "denylist-source-range": "127.0.0.0/8" }),
     { "/a": [302, URL] },
   ],
-  ["an app-root that is another host", below("/", { "app-root": "//evil.test/" }), { "/": null }],
-  ["an app-root that is a URL", below("/", { "app-root": "https://evil.test/" }), { "/": null }],
-  ["an app-root that would never end", below("/", { "app-root": "/" }), { "/": null }],
-  ["a redirect to no host", below("/", { "permanent-redirect": "https:///a" }), { "/": null }],
-  ["a redirect to a script", below("/", { "permanent-redirect": "javascript:a()" }), { "/": null }],
-  ["a redirect with a variable", below("/", { "permanent-redirect": "https://a$host/" }), {
-    "/": null,
+  [
+    "permanent-redirect with a path",
+    below("/a", { "permanent-redirect": "/rel?x=y", "permanent-redirect-code": "308" }),
+    { "/a/b?c=d": [308, "http://a.test:8080/rel?x=y"] },
+  ],
+  ["permanent-redirect with /", below("/a", { "permanent-redirect": "/" }), {
+    "/a": [301, "http://a.test:8080/"],
   }],
-  ["a redirect of two lines", below("/", { "permanent-redirect": "https://a/\r\nX-A: b" }), {
-    "/": null,
-  }],
+  [
+    "permanent-redirect with a path, beside relative-redirects",
+    below("/a", { "permanent-redirect": "/rel", "relative-redirects": "true" }),
+    { "/a": [301, "/rel"] },
+  ],
 ];
 
 for (const [says, ingress, gets] of REDIRECTS) {
@@ -167,14 +169,38 @@ for (const [vhost, host] of HOSTS) {
   });
 }
 
-Deno.test("an upstream-vhost that cannot be read closes its paths", async () => {
+/** Values that nginx would respond to with another URL, with none, or never to an end. */
+const UNREADABLE: Readonly<Record<string, readonly string[]>> = {
+  "upstream-vhost": ["$service_name", "a b", "a\r\nX-A: b", "${", "a/b"],
+  "permanent-redirect": [
+    ...["foo", "//evil.test", "/$host", "off", "0", "https:///a", "javascript:a()"],
+    ...["https://a$host/", "https://a/\r\nX-A: b"],
+  ],
+  "temporal-redirect": ["foo", "/relative", "//evil.test", "https://a$host/", "false"],
+  "app-root": ["app", "/", "//evil.test/", "https://evil.test/", "/$host", "off"],
+};
+
+for (const [name, values] of Object.entries(UNREADABLE)) {
+  Deno.test(`a value of ${name} that cannot be read closes its paths`, async () => {
+    await using backend = echo();
+    using proxy = new TestProxy([]);
+    for (const value of values) {
+      const ingress = below("/", { [name]: value });
+      proxy.server.apply(annotatedSnapshot({ web: ingress }, [backend.port]));
+      using client = await Peer.connect(proxy.port);
+      for (const path of ["/", "/a"]) {
+        const answer = await client.ask(`GET ${path} HTTP/1.1\r\nHost: a.test\r\n\r\n`);
+        assert.equal(statusOf(answer), 503, `${value} ${path}`);
+      }
+    }
+  });
+}
+
+Deno.test("an empty redirect leaves the paths open", async () => {
   await using backend = echo();
   using proxy = new TestProxy([]);
-  for (const vhost of ["$service_name", "a b", "a\r\nX-A: b", "${", "a/b"]) {
-    const ingress = below("/", { "upstream-vhost": vhost });
-    proxy.server.apply(annotatedSnapshot({ web: ingress }, [backend.port]));
-    using client = await Peer.connect(proxy.port);
-    const answer = await client.ask("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n");
-    assert.equal(statusOf(answer), 503, vhost);
-  }
+  const annotations = { "permanent-redirect": "", "temporal-redirect": " ", "app-root": "" };
+  proxy.server.apply(annotatedSnapshot({ web: below("/", annotations) }, [backend.port]));
+  using client = await Peer.connect(proxy.port);
+  assert.equal(statusOf(await client.ask("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n")), 200);
 });

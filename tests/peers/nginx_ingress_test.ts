@@ -59,7 +59,7 @@ function randomIngress(random: Random, index: number): HostedIngress {
   const sometimes = (name: string, rarity: number, value: () => string) => {
     if (random.oneIn(rarity)) annotations[name] = value();
   };
-  sometimes("permanent-redirect", 3, () => random.pick(URLS));
+  sometimes("permanent-redirect", 3, () => random.pick([...URLS, "/", "/new?c=d"]));
   sometimes("permanent-redirect-code", 2, () => random.pick([...CODES, "308"]));
   sometimes("temporal-redirect", 5, () => random.pick(URLS));
   sometimes("temporal-redirect-code", 2, () => random.pick(CODES));
@@ -112,9 +112,10 @@ function randomRequest(random: Random, ingress: HostedIngress): string {
   const host = others.length === 0 || random.oneIn(2) ? ingress.host : random.pick(others);
   const method = random.pick(["GET", "GET", "DELETE", "OPTIONS"]);
   const target = random.pick(TARGETS) + random.pick(QUERIES);
-  // The redirect to the other name keeps the port here; that to a slash, the host as it was sent, too.
+  // The redirect to the other name keeps the port here; those to a slash and to a path, the host as it was sent, too.
   const isWww = ingress.annotations["from-to-www-redirect"] === "true";
-  const written = target.split("?")[0] === "/dir"
+  const isToPath = ingress.annotations["permanent-redirect"]?.startsWith("/") === true;
+  const written = target.split("?")[0] === "/dir" || isToPath
     ? host
     : random.pick([host, host, host.toUpperCase(), isWww ? host : `${host}:8080`]);
   return `${method} ${target} HTTP/1.1\r\nHost: ${written}\r\nConnection: close\r\n\r\n`;

@@ -25,7 +25,14 @@ export function readRedirect(annotations: NginxAnnotations): FilterSpec | null {
   const permanent = annotations.valueOf(REDIRECTS, "permanent-redirect");
   if (permanent === null) return null;
   const status = annotations.valueOf(REDIRECTS, "permanent-redirect-code") ?? 301;
-  return { kind: "redirect", status, location: permanent };
+  return {
+    ...{ kind: "redirect", status, location: permanent },
+    ...(permanent.startsWith("/") && isRelative(annotations) ? { isRelative: true } : {}),
+  };
+}
+
+function isRelative(annotations: NginxAnnotations): boolean {
+  return annotations.valueOf(REDIRECTS, "relative-redirects") === true;
 }
 
 /**
@@ -64,5 +71,5 @@ export type SlashRedirect = NonNullable<PathMatch["slash"]>;
 
 /** Of a Prefix that has a slash at its end. */
 export function readSlashRedirect(annotations: NginxAnnotations): SlashRedirect {
-  return annotations.valueOf(REDIRECTS, "relative-redirects") === true ? "relative" : "absolute";
+  return isRelative(annotations) ? "relative" : "absolute";
 }

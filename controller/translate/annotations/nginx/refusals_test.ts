@@ -127,6 +127,10 @@ const CASES: readonly (readonly [what: string, values: Values, closes: readonly 
   ["a redirect that a YAML block keeps on", { "ssl-redirect": "false\n" }, ["ssl-redirect"]],
   ["a list of networks of a YAML block", { "allowlist-source-range": "10.0.0.0/8,\n::1\n" }, []],
   ["a protocol of a YAML block", { "backend-protocol": "HTTPS\n" }, []],
+  ["targets that are words for nothing, which nginx would take as they are", {
+    ...{ "permanent-redirect": "off", "temporal-redirect": "false", "app-root": "0" },
+    ...{ "rewrite-target": "off", "upstream-vhost": "off" },
+  }, ["app-root", "permanent-redirect", "rewrite-target", "temporal-redirect"]],
   ["regular expressions with a blank", { "use-regex": "true " }, []],
   ["a boolean without quotes", { "enable-modsecurity": false, "ssl-passthrough": true }, [
     "ssl-passthrough",

@@ -94,7 +94,7 @@ export function closesWithoutProfile(row: Row): boolean {
 const OFF: ReadonlySet<string> = new Set(["false", "f", "off", "0"]);
 
 /** Whether a value asks for nothing; it need not be valid. */
-export function isOff({ value, protects, needsValue }: Row, text: string): boolean {
+export function isOff({ value, invalid, protects, needsValue }: Row, text: string): boolean {
   return (text === "" && needsValue !== true) ||
-    ((value.hasOff || !protects) && OFF.has(text.toLowerCase()));
+    ((value.hasOff || (!protects && invalid === "default")) && OFF.has(text.toLowerCase()));
 }

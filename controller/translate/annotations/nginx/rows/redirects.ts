@@ -1,18 +1,15 @@
 /** Annotations that answer requests with a redirect. */
 import { differs, type Group, HONOURED, NOT_YET, row } from "./row.ts";
-import { BOOL, REDIRECT_PATH, REDIRECT_URL, redirectCode } from "./value.ts";
+import { BOOL, REDIRECT_PATH, REDIRECT_TARGET, REDIRECT_URL, redirectCode } from "./value.ts";
 
 const REDIRECT = { scope: "path", invalid: "default", protects: false, verdict: NOT_YET } as const;
 
-/** Its own check of values, which is on in the manifests of its Helm chart, refuses them. */
-function variablesInUrl(text: string): string | null {
-  return text.includes("$")
-    ? "ingress-nginx without --enable-annotation-validation redirects with the values of the variables"
-    : null;
-}
+/** Clients who are to be redirected must not get a response of the backend. */
+const TARGET = { ...REDIRECT, invalid: "close" } as const;
 
-function variablesInPath(text: string): string | null {
-  return text.includes("$") ? "ingress-nginx redirects with the values of the variables" : null;
+/** Statuses that ingress-nginx accepts, of responses of nginx without a Location. */
+function withoutLocation(code: string): string | null {
+  return /^30[0456]$/.test(code) ? "ingress-nginx responds with that status and no Location" : null;
 }
 
 /** Of the redirect to HTTPS. */
@@ -20,12 +17,14 @@ const OF_PATHS = "requests that no path takes are redirected as those of hosts w
 
 export const REDIRECTS = {
   "permanent-redirect": row({
-    ...REDIRECT,
+    ...TARGET,
     risk: "Medium",
-    value: REDIRECT_URL,
-    verdict: HONOURED,
+    value: REDIRECT_TARGET,
+    verdict: differs(
+      "for an absolute path, Location has the host and port as the client has sent them",
+    ),
+    isSame: (target) => !target.startsWith("/"),
     does: "responds with 301 and this URL",
-    effectThere: variablesInUrl,
   }),
   "permanent-redirect-code": row({
     ...REDIRECT,
@@ -33,14 +32,14 @@ export const REDIRECTS = {
     value: redirectCode([301, 302, 303, 307, 308]),
     verdict: HONOURED,
     does: "replaces 301 of permanent-redirect",
+    effectThere: withoutLocation,
   }),
   "temporal-redirect": row({
-    ...REDIRECT,
+    ...TARGET,
     risk: "Medium",
     value: REDIRECT_URL,
     verdict: HONOURED,
     does: "responds with 302 and this URL",
-    effectThere: variablesInUrl,
   }),
   "temporal-redirect-code": row({
     ...REDIRECT,
@@ -48,6 +47,7 @@ export const REDIRECTS = {
     value: redirectCode([301, 302, 303, 307]),
     verdict: HONOURED,
     does: "replaces 302 of temporal-redirect",
+    effectThere: withoutLocation,
   }),
   "from-to-www-redirect": row({
     ...REDIRECT,
@@ -60,13 +60,12 @@ export const REDIRECTS = {
     does: "redirects the host with www. to the one without, or the other way round",
   }),
   "app-root": row({
-    ...REDIRECT,
+    ...TARGET,
     risk: "Medium",
     scope: "host",
     value: REDIRECT_PATH,
     verdict: differs("requests for / are redirected where a path of the same Ingress takes them"),
     does: "redirects requests for / to this path with 302",
-    effectThere: variablesInPath,
   }),
   "ssl-redirect": row({
     ...REDIRECT,
@@ -106,7 +105,7 @@ export const REDIRECTS = {
     value: BOOL,
     verdict: HONOURED,
     does:
-      "leaves scheme and host out of Location where /path is redirected to /path/, in the profile nginx",
+      "leaves scheme and host out of Location where permanent-redirect is a path and, in the profile nginx, where /path is redirected to /path/",
   }),
   "use-port-in-redirects": row({
     ...REDIRECT,

@@ -37,7 +37,7 @@ export interface Row<T = unknown> {
   isHarmless?(value: T, beside: Surroundings): boolean;
   /** Of a row that differs: whether the difference does not concern this value, or has a problem of its own. */
   isSame?(value: T): boolean;
-  /** What ingress-nginx does with a text that is not valid here, a clause; null for nothing. */
+  /** What ingress-nginx does with a text that is not valid here and closes nothing, a clause; null for the default. */
   effectThere?(text: string): string | null;
 }
 

@@ -261,6 +261,13 @@ export const REDIRECT_PATH: Readonly<ValueType<string>> = text(
   "absolute path other than / without variables",
 );
 
+/** A URL as it stands, or a path on the host that the client has requested. */
+export const REDIRECT_TARGET: Readonly<ValueType<string>> = {
+  ...REDIRECT_URL,
+  what: "http or https URL or absolute path, without variables",
+  read: (value) => value === "/" ? value : REDIRECT_URL.read(value) ?? REDIRECT_PATH.read(value),
+};
+
 /** Of the codes that ingress-nginx accepts those with which nginx sends a Location. */
 export function redirectCode<const T extends number>(codes: readonly T[]): ValueType<T> {
   return {

@@ -11,6 +11,7 @@ import {
   ON_OFF,
   oneOf,
   REDIRECT_PATH,
+  REDIRECT_TARGET,
   REDIRECT_URL,
   redirectCode,
   SIZE,
@@ -96,6 +97,12 @@ const CASES: readonly (readonly [
     ["/a/?b=c", "/a/?b=c"],
     ...["/", "//a", "a", "https://a/", "/$a", "/a b", "/\\a", "/é"]
       .map((text) => [text, null] as const),
+  ]],
+  ["a URL to redirect to may be a path, but no other host", REDIRECT_TARGET, [
+    ...["https://example.com/x?y=z", "/", "/a/?b=c"].map((text) => [text, text] as const),
+    ...["//a", "/\\a", "a", "/$a", "/a b", "javascript:alert(1)"].map((text) =>
+      [text, null] as const
+    ),
   ]],
   ["a redirect has a code with a Location", redirectCode([301, 302]), [
     ["302", 302],
