@@ -93,6 +93,26 @@ for (
   });
 }
 
+for (
+  const [name, text] of [
+    ["auth-signin", "https://auth.example.com/start"],
+    ["auth-cache-duration", "200 5m"],
+    ["auth-proxy-set-headers", "headers"],
+    ["auth-realm", "Login"],
+    ["satisfy", "any"],
+  ]
+) {
+  Deno.test(`${name} alone is the SAME, and lint says that it has no effect`, () => {
+    const { verdict, difference, remedy } = findingOf(
+      lintIngresses([{ annotations: { [name]: text } }]),
+      `annotation/${name}`,
+    );
+    assert.equal(verdict, "SAME");
+    assert.match(difference!, /has no effect without /);
+    assert.match(remedy!, /remove the annotation$/i);
+  });
+}
+
 Deno.test("an access list of blanks hides its old name, and breaks", () => {
   const annotations = {
     "allowlist-source-range": " ",

@@ -115,7 +115,7 @@ function readSpec(
     ...readAccessRefusals(nginx, namespace),
   ];
   const reported = new Set(["backend-protocol", ...refusals.map(({ name }) => name)]);
-  reportNginxAnnotations(nginx, reported, report);
+  reportNginxAnnotations(nginx, reported, report, globals);
   reportWrongPrefixes(annotations, report);
   reportExternal(nginx, report);
   const backendWish = readBackendWish(nginx, namespace);

@@ -6,24 +6,28 @@
 import { asObject, quote } from "../../../base/json.ts";
 import type { Report } from "../../../base/problems.ts";
 import { CUT_FAULT, CUT_REMEDY } from "../../../kube/excess.ts";
+import { type GlobalSettings, NO_GLOBALS } from "../../model/global_settings.ts";
 import type { NginxAnnotations, WrittenAnnotation } from "./nginx_annotations.ts";
 import { fieldOfAnnotation } from "./refusals.ts";
 import type { Row } from "./rows/row.ts";
 import { BOOL, correction, invalid } from "./rows/value.ts";
-import { BY_NAME, NGINX_PREFIX } from "./table.ts";
+import { BY_NAME, isHonoured, NGINX_PREFIX } from "./table.ts";
 
 /**
  * Reports each annotation of ingress-nginx, in the order of their names, but for those in `reported`,
  * which `closures.ts` judges.
+ *
+ * @param globals What holds for all Ingresses of the profile.
  */
 export function reportNginxAnnotations(
   annotations: NginxAnnotations,
   reported: ReadonlySet<string>,
   report: Report,
+  globals: Pick<GlobalSettings, "externalAuth"> = NO_GLOBALS,
 ): void {
   for (const written of annotations.written) {
     if (reported.has(written.name)) continue;
-    const words = wordsFor(written, annotations);
+    const words = wordsFor(written, annotations, globals);
     if (words === null) continue;
     report.warning(fieldOfAnnotation(written.name), {
       reason: "NginxAnnotation",
@@ -81,8 +85,9 @@ interface Words {
 
 /** Null where there is nothing to say: the annotation is honoured. */
 function wordsFor(
-  { row, text, isCut, replacedBy }: WrittenAnnotation,
+  { name, row, text, isCut, replacedBy }: WrittenAnnotation,
   annotations: NginxAnnotations,
+  globals: Pick<GlobalSettings, "externalAuth">,
 ): Words | null {
   if (row === null) {
     return {
@@ -101,10 +106,14 @@ function wordsFor(
   switch (verdict.kind) {
     case "honoured":
     case "differs":
-      return text === "" || (text !== null && annotations.read(row, text) !== null) ? null : {
-        message: `${invalid(value)}, so it has no effect`,
-        remedy: correction(value),
-      };
+      if (text === "") return null;
+      if (text === null || annotations.read(row, text) === null) {
+        return { message: `${invalid(value)}, so it has no effect`, remedy: correction(value) };
+      }
+      // Of the global login, an Ingress has nothing that it says itself, but what joins it with other checks.
+      return name === "satisfy" && globals.externalAuth !== null
+        ? null
+        : wordsWithout(row, annotations);
     case "refused":
       return {
         message: `has no effect here: ${verdict.because}`,
@@ -132,13 +141,11 @@ function wordsFor(
   }
   if (verdict.remedy !== null) return { message: "has no effect here", remedy: verdict.remedy };
   if (beside !== undefined) {
-    const main = beside.find((name) => (annotations.textOf(name) ?? "") !== "");
-    return main === undefined
-      ? { message: `has no effect without ${beside.join(" or ")}`, remedy: "Remove the annotation" }
-      : {
-        message: `has no effect here, as ${main} is not supported`,
-        remedy: `Remove it together with ${main}`,
-      };
+    const main = beside.find((each) => annotations.isSet(each));
+    return wordsWithout(row, annotations) ?? {
+      message: `has no effect here, as ${main} is not supported`,
+      remedy: `Remove it together with ${main}`,
+    };
   }
   return protects
     ? {
@@ -149,4 +156,16 @@ function wordsFor(
       message: "has no effect here",
       remedy: "There is no replacement yet; remove the annotation if you do not need it",
     };
+}
+
+/** Null where one of those is there that the annotation adds to. */
+function wordsWithout(row: Row, annotations: NginxAnnotations): Words | null {
+  const { beside } = row;
+  if (beside === undefined || beside.some((name) => annotations.isSet(name))) return null;
+  const main = beside.length === 1 ? beside[0] : "one of them";
+  return {
+    message: `has no effect without ${beside.join(" or ")}`,
+    // One that is not supported has no effect, or closes the paths, beside it.
+    remedy: isHonoured(row) ? `Write ${main}, or remove the annotation` : "Remove the annotation",
+  };
 }

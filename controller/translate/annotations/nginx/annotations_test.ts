@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { reportNginxAnnotations } from "./annotations.ts";
 import { NginxAnnotations } from "./nginx_annotations.ts";
-import { NGINX_PREFIX } from "./table.ts";
+import { BY_NAME, NGINX_PREFIX } from "./table.ts";
+import { type GlobalSettings, NO_GLOBALS } from "../../model/global_settings.ts";
+import { CUT_TEXT } from "../../../kube/excess.ts";
 import { ProblemList } from "../../../base/problems.ts";
 
 Deno.test("a flag that replaces an annotation is named with its default", () => {
@@ -40,6 +42,69 @@ Deno.test("an annotation that adds to another one names it", () => {
   assert.match(besideRate.remedy, /together with limit-rpm$/);
 });
 
+const ALONE: readonly (readonly [name: string, text: string, mains: string])[] = [
+  ["auth-signin", "https://auth.example.com/start", "auth-url"],
+  ["auth-signin-redirect-param", "rd", "auth-url"],
+  ["auth-method", "POST", "auth-url"],
+  ["auth-request-redirect", "https://app.example.com/", "auth-url"],
+  ["auth-response-headers", "X-Auth-User", "auth-url"],
+  ["auth-proxy-set-headers", "default/headers", "auth-url"],
+  ["auth-always-set-cookie", "true", "auth-url"],
+  ["auth-cache-key", "$cookie_session", "auth-url"],
+  ["auth-cache-duration", "200 5m", "auth-url"],
+  ["auth-realm", "Login", "auth-type"],
+  ["auth-secret-type", "auth-map", "auth-type"],
+  [
+    "satisfy",
+    "any",
+    "allowlist-source-range or denylist-source-range or auth-type or auth-url",
+  ],
+];
+
+for (const [name, text, mains] of ALONE) {
+  Deno.test(`${name} alone is reported to have no effect`, () => {
+    const [{ severity, field, message, remedy }, ...more] = problemsOf({
+      [NGINX_PREFIX + name]: text,
+      [`${NGINX_PREFIX}auth-url`]: "",
+    });
+    assert.deepEqual([severity, more], ["warning", []]);
+    assert.equal(field, `metadata.annotations["${NGINX_PREFIX}${name}"]`);
+    assert.equal(message, `annotation "${NGINX_PREFIX}${name}" has no effect without ${mains}`);
+    const isSupported = name !== "auth-proxy-set-headers";
+    const main = mains.includes(" ") ? "one of them" : mains;
+    const write = isSupported ? `Write ${main}, or remove the annotation` : "Remove the annotation";
+    assert.equal(remedy, write);
+  });
+}
+
+Deno.test("an annotation that adds to another one that is there is not without it", () => {
+  const known: readonly Readonly<Record<string, unknown>>[] = [
+    { "auth-signin": "/start", "auth-url": CUT_TEXT },
+    { "auth-signin": "/start", "auth-url": "https://auth.example.com/" },
+    { "auth-realm": "Login", "auth-type": "basic" },
+    ...["allowlist-source-range", "whitelist-source-range", "denylist-source-range"]
+      .map((list) => ({ "satisfy": "any", [list]: "10.0.0.0/8" })),
+    { "satisfy": "any", "auth-url": "https://auth.example.com/" },
+    { "auth-signin": "" },
+  ];
+  for (const values of known) {
+    const prefixed = Object.entries(values).map(([name, text]) => [NGINX_PREFIX + name, text]);
+    const found = problemsOf(Object.fromEntries(prefixed));
+    assert.ok(found.every(({ message }) => !message.includes("without")), JSON.stringify(values));
+  }
+});
+
+Deno.test("what the ConfigMap says of all is what satisfy joins, but no auth-url for annotations beside it", () => {
+  const written = { [`${NGINX_PREFIX}satisfy`]: "any", [`${NGINX_PREFIX}auth-method`]: "GET" };
+  const ofUrl = { texts: new Map([["auth-url", "http://auth/"]]), isHostAssigned: false };
+  const whitelist = new Map([["allowlist-source-range", "10.0.0.0/8"]]);
+  const names = (globals: Partial<GlobalSettings>) =>
+    problemsOf(written, globals).map(({ message }) => /\/(\S+)"/.exec(message)![1]);
+  assert.deepEqual(names({ externalAuth: ofUrl }), ["auth-method"]);
+  assert.deepEqual(names({ defaults: whitelist }), ["auth-method"]);
+  assert.deepEqual(names({}), ["auth-method", "satisfy"]);
+});
+
 Deno.test("an alias beside its newer name is reported as without effect", () => {
   const found = problemsOf({
     [`${NGINX_PREFIX}allowlist-source-range`]: "0.0.0.0/0,::/0",
@@ -48,10 +113,11 @@ Deno.test("an alias beside its newer name is reported as without effect", () => 
   assert.deepEqual(found.map(({ message }) => /no effect beside/.test(message)), [true]);
 });
 
-function problemsOf(annotations: unknown) {
+function problemsOf(annotations: unknown, globals: Partial<GlobalSettings> = {}) {
   const problems = new ProblemList();
   const object = { kind: "Ingress", namespace: "default", name: "web" };
-  const read = new NginxAnnotations(annotations, undefined);
-  reportNginxAnnotations(read, new Set(), problems.about(object));
+  const all = { ...NO_GLOBALS, ...globals };
+  const read = new NginxAnnotations(annotations, undefined, BY_NAME, undefined, all.defaults);
+  reportNginxAnnotations(read, new Set(), problems.about(object), all);
   return problems.sorted();
 }

@@ -83,6 +83,12 @@ export class NginxAnnotations {
     return this.#texts.get(this.#aliasFor(name) ?? name) ?? null;
   }
 
+  /** Whether the Ingress or the ConfigMap has a value for an annotation, be it invalid or cut. */
+  isSet(name: string): boolean {
+    const isOwn = this.#counting.has(this.#aliasFor(name) ?? name) && this.textOf(name) !== "";
+    return isOwn || (this.#defaults.get(name) ?? "") !== "";
+  }
+
   /** Whether the Ingress has entries of TLS, usable or not: ingress-nginx serves its hosts over HTTPS then. */
   get hasTls(): boolean {
     return (asList(fieldOf(this.#surroundings.spec, "tls")) ?? []).length > 0;

@@ -71,8 +71,8 @@ export const BY_NAME: ReadonlyMap<string, NamedRow> = new Map(
 );
 
 /** Whether paths of an unsupported annotation are closed, unless its value is harmless. */
-export function canClose({ protects, beside, breaks }: Row): boolean {
-  return (protects && beside === undefined) || breaks === true;
+export function canClose({ protects, beside, protectsBeside, breaks }: Row): boolean {
+  return (protects && (beside === undefined || protectsBeside !== undefined)) || breaks === true;
 }
 
 /** Whether it has an effect here. */

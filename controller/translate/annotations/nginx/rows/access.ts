@@ -35,6 +35,7 @@ export const ACCESS = {
     invalid: "close",
     protects: true,
     verdict: HONOURED,
+    beside: ["allowlist-source-range", "denylist-source-range", "auth-type", "auth-url"],
     // The checks that it joins protect by themselves.
     protectsBeside: [],
     does: "requires all of, or any of, access lists, basic and external authentication",

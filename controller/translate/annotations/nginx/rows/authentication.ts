@@ -11,7 +11,7 @@ import { always, differs, type Group, HONOURED, NOT_YET, row } from "./row.ts";
 import { BOOL, int, LINE, objectName, oneOf, SECONDS, text, type ValueType } from "./value.ts";
 
 const BASIC = { scope: "path", invalid: "close", protects: true, verdict: HONOURED } as const;
-const BESIDE_TYPE = { ...BASIC, beside: ["auth-type", "auth-secret"] } as const;
+const BESIDE_TYPE = { ...BASIC, beside: ["auth-type"] } as const;
 const EXTERNAL = { scope: "path", invalid: "close", protects: true } as const;
 const BESIDE_URL = { ...EXTERNAL, beside: ["auth-url"] } as const;
 
@@ -129,7 +129,7 @@ export const EXTERNAL_AUTHENTICATION = {
     does: "copies these headers of the subrequest's response into the request for the backend",
   }),
   "auth-proxy-set-headers": row({
-    ...EXTERNAL,
+    ...BESIDE_URL,
     verdict: NOT_YET,
     risk: "Medium",
     value: objectName("ConfigMap"),
