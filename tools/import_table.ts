@@ -162,7 +162,7 @@ const CONTROLLER: Readonly<Record<string, readonly string[]>> = {
     "controller/translate/annotations/nginx/rows",
     "controller/translate/model",
   ],
-  "controller/translate/annotations/nginx/rows": [],
+  "controller/translate/annotations/nginx/rows": ["controller/base"],
   "controller/translate/backends": [
     "controller/base",
     "controller/kube",

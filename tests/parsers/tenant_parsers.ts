@@ -353,6 +353,7 @@ export const TENANT_PARSERS: readonly Parser[] = [
       "controller/translate/annotations/nginx/backend_wish.ts readFallback",
       "controller/translate/annotations/nginx/nginx_annotations.ts NginxAnnotations.isHarmless",
       "controller/translate/annotations/nginx/nginx_annotations.ts NginxAnnotations.isReplaced",
+      "controller/translate/annotations/nginx/nginx_annotations.ts NginxAnnotations.isSet",
       "controller/translate/annotations/nginx/nginx_annotations.ts NginxAnnotations.read",
       "controller/translate/annotations/nginx/nginx_annotations.ts NginxAnnotations.textOf",
       "controller/translate/annotations/nginx/nginx_annotations.ts new NginxAnnotations",

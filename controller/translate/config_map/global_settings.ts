@@ -217,7 +217,7 @@ class KeyReader {
       return;
     }
     if (this.#content.unsupported.includes(name)) return this.#refuse(name, row, null);
-    if (this.#content.invalid.includes(name)) return this.#invalid(name, row);
+    if (this.#content.invalid.includes(name)) return this.#invalid(name, row, null);
     const text = this.#content.texts.get(name) ?? null;
     if (text === "" && row.takesEmpty === true) {
       this.kept[name] = "";
@@ -230,7 +230,7 @@ class KeyReader {
     if (text === "" || (text !== null && !hasEffect(row) && isKeyOff(row, text))) return;
     const value = text === null || text.length > MAX_VALUE ? null : row.value.read(text);
     if (hasEffect(row)) {
-      if (value === null) return this.#invalid(name, row);
+      if (value === null) return this.#invalid(name, row, text);
       const lacking = row.lacks?.(value, (other) => this.textOf(other)) ?? null;
       if (lacking !== null) return this.#refuse(name, row, null, lacking);
       this.kept[name] = text!;
@@ -288,13 +288,14 @@ class KeyReader {
     this.closure ??= closed(`key ${quote(name)} of ${formatObject(this.#ref)} ${why}`);
   }
 
-  #invalid(name: string, row: ConfigKey): void {
+  /** @param text Null where it is not known, or none. */
+  #invalid(name: string, row: ConfigKey, text: string | null): void {
     if (row.protects) {
-      this.#refuse(name, row, invalid(row.value));
+      this.#refuse(name, row, invalid(row.value, text));
       return;
     }
     this.#warn(name, {
-      message: `key ${quote(name)} ${invalid(row.value)}, so it has no effect`,
+      message: `key ${quote(name)} ${invalid(row.value, text)}, so it has no effect`,
       remedy: correction(row.value),
     });
   }

@@ -18,6 +18,37 @@ function read(
     .read([objectOf(data)], null, { configMap: NAME, acceptUnsupported });
 }
 
+/** By key and value what is said of the entry that is not valid. */
+const FAULTS: readonly (readonly [key: string, value: string, fault: string])[] = [
+  ["whitelist-source-range", "10.0.0.0/8, 10.0.0.0/33", '"10.0.0.0/33" is no address or network'],
+  ["denylist-source-range", "nonsense,10.0.0.0/33", '"nonsense" is no address or network'],
+  ["block-cidrs", "10.0.0.0/8,", "an entry is empty"],
+  ["block-cidrs", `10.0.0.0/8,${"x".repeat(99)}`, `"${"x".repeat(80)}…" is no address or network`],
+  [
+    "block-user-agents",
+    "~*bot, ~(a",
+    '"~(a" cannot be read as one that both PCRE and JavaScript have',
+  ],
+  ["block-user-agents", "~*bot, ~(?=a)", '"~(?=a)" has the lookahead "(?=a)"'],
+  ["block-user-agents", "~*bot,, a", "an entry is empty"],
+  ["block-user-agents", "~é", '"~\\u00e9" has characters outside ASCII'],
+  ["block-user-agents", Array(101).fill("a").join(), "it has more than 100 entries"],
+  ["block-user-agents", "a".repeat(8193), "it has more than 8192 characters"],
+  ["block-referers", "b, ~*", '"~*" has no regular expression'],
+  ["block-referers", "\ud800", '"\\ud800" is not well-formed Unicode'],
+  ["block-referers", "a\u0007", '"a\\u0007" has a control character'],
+];
+
+for (const [key, value, fault] of FAULTS) {
+  Deno.test(`${key}: ${value.slice(0, 20)} is reported with the entry that is not valid`, () => {
+    const [{ message }] = read({ [key]: value }).problems;
+    assert.ok(
+      message.startsWith(`key "${key}" is not valid: ${fault} (expected: `),
+      message,
+    );
+  });
+}
+
 /** By key and value whether all paths are closed. */
 const CLOSES: readonly (readonly [key: string, value: unknown, closes: boolean])[] = [
   ["enable-modsecurity", "true", true],

@@ -3,7 +3,8 @@
  * Out: what it means, or null for one that cannot be read.
  */
 import type { BlockedClients } from "../../../shared/snapshot/types.ts";
-import { listOf, oneOf, type ValueType } from "../annotations/nginx/rows/value.ts";
+import { EMPTY_ENTRY, listOf, oneOf, type ValueType } from "../annotations/nginx/rows/value.ts";
+import { quote } from "../../base/json.ts";
 import { type Risk, RISKS } from "../model/global_settings.ts";
 import { inBytes, readHeaderPattern } from "../annotations/nginx/pcre_pattern.ts";
 
@@ -47,28 +48,46 @@ export const CLIENT_PATTERNS: ValueType<readonly ClientPattern[]> = {
   what: `at most ${MAX_PATTERNS} texts, or ~ and ~* with a regular expression that matches in ` +
     "linear time, separated by commas",
   read: (written) => {
-    if (written.length > MAX_PATTERN_TEXT) return null;
-    const parts = written.split(",", MAX_PATTERNS + 1);
-    if (parts.length > MAX_PATTERNS) return null;
-    const patterns = parts.map((part) => patternOf(part.trim()));
-    return patterns.every((pattern) => pattern !== null) ? patterns : null;
+    const patterns = readPatterns(written);
+    return typeof patterns === "string" ? null : patterns;
+  },
+  faultOf: (written) => {
+    const fault = readPatterns(written);
+    return typeof fault === "string" ? fault : null;
   },
 };
 
-/** `""` stands for requests without the header. */
-function patternOf(written: string): ClientPattern | null {
+/** Or what is wrong with them. */
+function readPatterns(written: string): readonly ClientPattern[] | string {
+  if (written.length > MAX_PATTERN_TEXT) return `it has more than ${MAX_PATTERN_TEXT} characters`;
+  const parts = written.split(",", MAX_PATTERNS + 1);
+  if (parts.length > MAX_PATTERNS) return `it has more than ${MAX_PATTERNS} entries`;
+  const patterns: ClientPattern[] = [];
+  for (const part of parts.map((each) => each.trim())) {
+    if (part === "") return EMPTY_ENTRY;
+    const pattern = patternOf(part);
+    if (typeof pattern === "string") return `${quote(part)} ${pattern}`;
+    patterns.push(pattern);
+  }
+  return patterns;
+}
+
+/** Or what is wrong with it. `""` stands for requests without the header. */
+function patternOf(written: string): ClientPattern | string {
   const text = unquoted(written);
-  if (written === "" || /\p{Cc}/u.test(text)) return null;
+  if (/\p{Cc}/u.test(text)) return "has a control character";
   if (!text.startsWith("~")) {
     // A backslash takes the meaning from what nginx would read as a word of its own.
     const value = inBytes(text.replace(/^\\/, ""));
-    return value === null ? null : { type: "Exact", value: value.toLowerCase() };
+    return value === null
+      ? "is not well-formed Unicode"
+      : { type: "Exact", value: value.toLowerCase() };
   }
   const ignoreCase = text.startsWith("~*");
   const expression = text.slice(ignoreCase ? 2 : 1);
-  if (expression === "") return null;
-  const value = readHeaderPattern(expression, { ignoreCase });
-  return value === null ? null : { type: "Regex", value };
+  if (expression === "") return "has no regular expression";
+  const reading = readHeaderPattern(expression, { ignoreCase });
+  return reading.ok ? { type: "Regex", value: reading.value } : reading.reason;
 }
 
 function unquoted(text: string): string {

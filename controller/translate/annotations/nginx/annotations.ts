@@ -108,7 +108,10 @@ function wordsFor(
     case "differs":
       if (text === "") return null;
       if (text === null || annotations.read(row, text) === null) {
-        return { message: `${invalid(value)}, so it has no effect`, remedy: correction(value) };
+        return {
+          message: `${invalid(value, text)}, so it has no effect`,
+          remedy: correction(value),
+        };
       }
       // Of the global login, an Ingress has nothing that it says itself, but what joins it with other checks.
       return name === "satisfy" && globals.externalAuth !== null
@@ -129,7 +132,7 @@ function wordsFor(
   }
   if (isInvalidSwitch(row, text)) {
     return {
-      message: `${invalid(value)}, so it has no effect, as in ingress-nginx`,
+      message: `${invalid(value, text)}, so it has no effect, as in ingress-nginx`,
       remedy: correction(value),
     };
   }

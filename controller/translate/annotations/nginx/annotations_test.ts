@@ -94,7 +94,7 @@ Deno.test("an annotation that adds to another one that is there is not without i
   }
 });
 
-Deno.test("what the ConfigMap says of all is what satisfy joins, but no auth-url for annotations beside it", () => {
+Deno.test("settings of the ConfigMap are joined by satisfy, and are no auth-url for annotations beside it", () => {
   const written = { [`${NGINX_PREFIX}satisfy`]: "any", [`${NGINX_PREFIX}auth-method`]: "GET" };
   const ofUrl = { texts: new Map([["auth-url", "http://auth/"]]), isHostAssigned: false };
   const whitelist = new Map([["allowlist-source-range", "10.0.0.0/8"]]);

@@ -14,8 +14,13 @@ import type { Profile } from "../../model/profile.ts";
 
 export type PatternReading =
   | { readonly ok: true; readonly pattern: PcrePattern }
+  | Refused;
+
+interface Refused {
+  readonly ok: false;
   /** A clause with what is wrong. */
-  | { readonly ok: false; readonly reason: string };
+  readonly reason: string;
+}
 
 export interface PcrePattern {
   /** Matches those whole texts in which nginx finds `^` and the expression. */
@@ -48,16 +53,10 @@ export function readPcre(text: string, profile: Profile): PatternReading {
         : "has characters outside ASCII in a class or repetition",
     );
   }
-  let tree: AST.Pattern;
-  try {
-    tree = new RegExpParser({ ecmaVersion: 2022 }).parsePattern(ascii, 0, ascii.length, {
-      unicode: false,
-    });
-  } catch {
-    return refused("cannot be read as one that both PCRE and JavaScript have");
-  }
+  const tree = parse(ascii);
+  if (tree === null) return refused(UNREADABLE);
   const writer = new Writer({ isDecoded });
-  try {
+  return orRefused(() => {
     const written = tree.alternatives.map((each) => writer.alternative(each));
     const pattern = {
       location: withoutGroups(locationOf(tree.alternatives, written)),
@@ -66,13 +65,8 @@ export function readPcre(text: string, profile: Profile): PatternReading {
       unsure: writer.unsure,
     };
     const size = Math.max(writtenOut(pattern.location), writtenOut(pattern.search));
-    return size > MAX_PATTERN
-      ? refused(`has ${size} characters with its repetitions and cases written out`)
-      : { ok: true, pattern };
-  } catch (error) {
-    if (error instanceof Unsupported) return refused(error.message);
-    throw error;
-  }
+    return size > MAX_PATTERN ? tooLong(size) : { ok: true, pattern };
+  });
 }
 
 /** The bytes of UTF-8, each as one character; null for what is not well-formed. */
@@ -82,23 +76,53 @@ export function inBytes(text: string): string | null {
   return Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join("");
 }
 
+export type HeaderPatternReading =
+  | { readonly ok: true; readonly value: string }
+  | Refused;
+
 /**
  * Reads an expression that is searched in a header, which has no escapes: one that matches the same
- * values there. Null for one that cannot be taken over.
+ * values there.
  */
 export function readHeaderPattern(
   text: string,
   { ignoreCase }: { readonly ignoreCase: boolean },
-): string | null {
-  if (text.length > MAX_PATTERN || /[^ -~]/.test(text)) return null;
-  try {
-    const tree = new RegExpParser({ ecmaVersion: 2022 })
-      .parsePattern(text, 0, text.length, { unicode: false });
+): HeaderPatternReading {
+  if (text.length > MAX_PATTERN) return refused(`has more than ${MAX_PATTERN} characters`);
+  if (/[^ -~]/.test(text)) return refused("has characters outside ASCII");
+  const tree = parse(text);
+  if (tree === null) return refused(UNREADABLE);
+  return orRefused(() => {
     const writer = new Writer({ isDecoded: true, ignoreCase });
-    const pattern = withoutGroups(writer.alternatives(tree.alternatives));
-    return writtenOut(pattern) > MAX_PATTERN ? null : pattern;
+    const value = withoutGroups(writer.alternatives(tree.alternatives));
+    const size = writtenOut(value);
+    return size > MAX_PATTERN ? tooLong(size) : { ok: true, value };
+  });
+}
+
+/** Null for what is no expression of JavaScript. */
+function parse(text: string): AST.Pattern | null {
+  try {
+    return new RegExpParser({ ecmaVersion: 2022 })
+      .parsePattern(text, 0, text.length, { unicode: false });
   } catch {
     return null;
+  }
+}
+
+const UNREADABLE = "cannot be read as one that both PCRE and JavaScript have";
+
+function tooLong(size: number): Refused {
+  return refused(`has ${size} characters with its repetitions and cases written out`);
+}
+
+/** Of a writer, which throws for what it cannot take over. */
+function orRefused<T>(write: () => T): T | Refused {
+  try {
+    return write();
+  } catch (error) {
+    if (error instanceof Unsupported) return refused(error.message);
+    throw error;
   }
 }
 
@@ -109,7 +133,7 @@ function inAscii(text: string): string | null {
   return text.replace(/[^ -~]+/gu, encodeURIComponent);
 }
 
-function refused(reason: string): PatternReading {
+function refused(reason: string): Refused {
   return { ok: false, reason };
 }
 

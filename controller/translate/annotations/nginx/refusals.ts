@@ -77,7 +77,7 @@ function faultOf(
   if (isValid || row.invalid === "default") return null;
   return isCut
     ? { fault: CUT_FAULT, remedy: CUT_REMEDY }
-    : { fault: invalid(row.value), remedy: correction(row.value) };
+    : { fault: invalid(row.value, text), remedy: correction(row.value) };
 }
 
 /** What closes paths only for want of the profile. @param text Of a valid value, or of one that has no effect. */

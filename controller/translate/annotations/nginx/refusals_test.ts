@@ -174,6 +174,21 @@ for (const [what, values, closes] of CASES) {
   });
 }
 
+Deno.test("the first entry of an access list that is not valid is named", () => {
+  for (
+    const name of ["allowlist-source-range", "whitelist-source-range", "denylist-source-range"]
+  ) {
+    const read = (text: string) => readRefusals(annotationsOf({ [name]: text }), "nginx")[0].fault;
+    const expected = "(expected: addresses and networks, separated by commas)";
+    assert.equal(
+      read("127.0.0.0/8, 10.0.0.0/33, x"),
+      `is not valid: "10.0.0.0/33" is no address or network ${expected}`,
+    );
+    assert.equal(read("10.0.0.0/8,"), `is not valid: an entry is empty ${expected}`);
+    assert.equal(read(""), `is not valid ${expected}`);
+  }
+});
+
 Deno.test("a backend-protocol that is none is not valid, whatever the Service", () => {
   for (const text of ["HTTPPS", "false", "off", "0"]) {
     const misspelt = annotationsOf({ "backend-protocol": text });

@@ -5,6 +5,7 @@
  * https://kubernetes.github.io/ingress-nginx/user-guide/nginx-configuration/annotations/
  */
 import { isIP } from "node:net";
+import { quote } from "../../../../base/json.ts";
 import { canonicalNetwork } from "../../../../../shared/net/network_set.ts";
 
 /** How values of one type are written and read. */
@@ -13,6 +14,8 @@ export interface ValueType<T> {
   readonly what: string;
   /** The meaning of a text that is not empty; null for one that has none. */
   readonly read: (text: string) => T | null;
+  /** Of a text that has no meaning: which part of it has none, and why, a clause; null for the whole. */
+  readonly faultOf?: (text: string) => string | null;
   /**
    * The blanks around a value that ingress-nginx drops before it reads it: none, or of an annotation those
    * of each line, not the line ends; missing for all.
@@ -59,9 +62,17 @@ const BLANKS: ReadonlySet<string> = new Set(
     "\u2028\u2029\u202f\u205f\u3000",
 );
 
-/** What is wrong with a value that cannot be read; follows the name of an annotation or a key. */
-export function invalid({ what }: Pick<ValueType<unknown>, "what">): string {
-  return `is not valid (expected: ${what})`;
+/**
+ * What is wrong with a value that cannot be read; follows the name of an annotation or a key.
+ *
+ * @param text Null where it is not known, or none.
+ */
+export function invalid<T>(
+  { what, faultOf }: Pick<ValueType<T>, "what" | "faultOf">,
+  text: string | null,
+): string {
+  const fault = text === null || text === "" ? null : faultOf?.(text) ?? null;
+  return `is not valid${fault === null ? "" : `: ${fault}`} (expected: ${what})`;
 }
 
 /** What helps then. */
@@ -148,17 +159,32 @@ export const NETWORKS: ValueType<readonly string[]> = {
   ...PLAIN,
   what: "addresses and networks, separated by commas",
   read: (text) => {
-    const parts = text.split(",", MAX_NETWORKS + 1);
-    if (parts.length > MAX_NETWORKS) return null;
-    const networks: string[] = [];
-    for (const part of parts) {
-      const network = networkOf(trimSpace(part));
-      if (network === null) return null;
-      networks.push(network);
-    }
-    return networks;
+    const networks = readNetworks(text);
+    return typeof networks === "string" ? null : networks;
+  },
+  faultOf: (text) => {
+    const fault = readNetworks(text);
+    return typeof fault === "string" ? fault : null;
   },
 };
+
+/** Or what is wrong with them. */
+function readNetworks(text: string): readonly string[] | string {
+  const parts = text.split(",", MAX_NETWORKS + 1);
+  if (parts.length > MAX_NETWORKS) return `it has more than ${MAX_NETWORKS} entries`;
+  const networks: string[] = [];
+  for (const part of parts.map(trimSpace)) {
+    const network = networkOf(part);
+    if (network === null) {
+      return part === "" ? EMPTY_ENTRY : `${quote(part)} is no address or network`;
+    }
+    networks.push(network);
+  }
+  return networks;
+}
+
+/** What is wrong with a list that has a comma too much. */
+export const EMPTY_ENTRY = "an entry is empty";
 
 /** With a prefix, and without bits behind it, which Go's net.ParseCIDR accepts. */
 function networkOf(text: string): string | null {
