@@ -122,3 +122,19 @@ Deno.test("of an Ingress over a bound of one object, dev says that a controller 
   assert.match(message, /^it has more than 1000 paths, so that a controller .* none of it$/);
   assert.match(remedy, /--max-ingress-paths/);
 });
+
+Deno.test("for a key that ingress-nginx does not have the message names the one that is meant", () => {
+  const configMap = `apiVersion: v1
+kind: ConfigMap
+metadata: { name: conf }
+data: { global-auth-urll: "http://auth.default.svc/", allowlist-source-range: 10.0.0.0/8 }
+`;
+  const { problems } = planFor({ "a.yaml": `${INGRESS}${configMap}` }, {
+    configMap: { namespace: "default", name: "conf" },
+  });
+  const found = problems.filter(({ problem }) => problem.reason === "NginxConfigMap");
+  assert.deepEqual(found.map(({ problem }) => problem.remedy).sort(), [
+    'Write "global-auth-url" if you mean that',
+    'Write "whitelist-source-range" if you mean that',
+  ]);
+});

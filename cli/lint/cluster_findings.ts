@@ -14,7 +14,7 @@ import {
   keyCloses,
 } from "../../controller/translate/config_map/key.ts";
 import { KEYS } from "../../controller/translate/config_map/table.ts";
-import { nearestName } from "../../shared/nearest_name.ts";
+import { keyRemedy } from "../../dev/problems/annotation_suggestion.ts";
 import type { Problem } from "../../shared/problem.ts";
 import type { Finding, Verdict } from "./finding.ts";
 import type { LintOptions } from "./options.ts";
@@ -109,13 +109,12 @@ function configMapFindings(
     const field = `data.${key}`;
     const at = configMap.locate(field);
     if (row === null) {
-      const meant = nearestName(key, KEYS.keys());
       return {
         verdict: "SAME",
         rule: "configmap/unknown",
         effect: `${/^[\w.-]+$/.test(key) ? key : "a key"}: ingress-nginx has no such key`,
         difference: "it has no effect, there and here",
-        remedy: meant === null ? "Remove the key" : `Write ${meant} if you mean that`,
+        remedy: keyRemedy(key),
         field,
         at,
       };

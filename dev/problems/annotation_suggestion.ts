@@ -1,6 +1,6 @@
 /**
- * The annotation that somebody meant. In: a name that nothing has, or that its kind does not have. Out: the
- * remedy. The controller does not search: a tenant could write thousands of names.
+ * The annotation, or the key of ingress-nginx's ConfigMap, that somebody meant. In: a name that nothing has,
+ * or that its kind does not have. Out: the remedy. The controller does not search: a tenant could write thousands of names.
  */
 import {
   ACCEPT_ANNOTATION,
@@ -12,6 +12,7 @@ import {
   STATUS_ANNOTATION,
 } from "../../controller/translate/annotations/own_annotation_names.ts";
 import { BY_NAME } from "../../controller/translate/annotations/nginx/table.ts";
+import { KEYS } from "../../controller/translate/config_map/table.ts";
 import { HOSTS_ANNOTATION } from "../../controller/translate/hosts/namespace_facts.ts";
 import { nearestName } from "../../shared/nearest_name.ts";
 import { ENDPOINT_ANNOTATION } from "../local_endpoints.ts";
@@ -24,10 +25,38 @@ export const OWN_ANNOTATIONS: Readonly<Record<string, readonly string[]>> = {
   Namespace: [HOSTS_ANNOTATION],
 };
 
+/** Its letters are nearest to those of a list that admits. */
+const BLACKLIST = ["blacklist-source-range", "denylist-source-range"] as const;
+
+/** What is suggested for a name like one of these. */
+const ANNOTATIONS: ReadonlyMap<string, string> = new Map([
+  ...[...BY_NAME.keys()].map((name) => [name, name] as const),
+  BLACKLIST,
+]);
+
+/** With annotations whose key has another name. */
+const KEY_NAMES: ReadonlyMap<string, string> = new Map([
+  ...[...KEYS].flatMap(([key, { annotation, globalAuth }]) =>
+    [annotation, globalAuth].flatMap((name) => name === undefined ? [] : [[name, key] as const])
+  ),
+  ...[...KEYS.keys()].map((name) => [name, name] as const),
+  BLACKLIST,
+]);
+
 /** What to do about a name, without the prefix, that ingress-nginx does not document. */
 export function nginxRemedy(name: string): string {
-  const meant = nearestName(name, BY_NAME.keys());
-  return meant === null ? "Remove the annotation" : `Write "${meant}" if you mean that`;
+  return suggestion(name, ANNOTATIONS) ?? "Remove the annotation";
+}
+
+/** What to do about a key that ingress-nginx's ConfigMap does not have. */
+export function keyRemedy(name: string): string {
+  return suggestion(name, KEY_NAMES) ?? "Remove the key, or use a name from docs/configmap.md";
+}
+
+/** Null where no name is like it. */
+function suggestion(name: string, meant: ReadonlyMap<string, string>): string | null {
+  const nearest = nearestName(name, meant.keys());
+  return nearest === null ? null : `Write "${meant.get(nearest)}" if you mean that`;
 }
 
 /** What to do about an annotation of ours that is on an object of a kind that does not have it. */

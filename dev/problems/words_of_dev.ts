@@ -5,12 +5,13 @@
  */
 import { asObject } from "../../controller/base/json.ts";
 import { BY_NAME, NGINX_PREFIX } from "../../controller/translate/annotations/nginx/table.ts";
+import { KEYS } from "../../controller/translate/config_map/table.ts";
 import { nearestName } from "../../shared/nearest_name.ts";
 import { formatObject, type ObjectRef, type Problem } from "../../shared/problem.ts";
 import type { LocatedProblem } from "../manifests/file.ts";
 import type { Manifests } from "../manifests/manifests.ts";
 import { formatPosition } from "../manifests/position.ts";
-import { nginxRemedy, ownRemedy } from "./annotation_suggestion.ts";
+import { keyRemedy, nginxRemedy, ownRemedy } from "./annotation_suggestion.ts";
 import { START_WITH_NETWORK, WITHOUT_DENO } from "../start_command.ts";
 import { followsFromProtocol, withMeant } from "./meant_values.ts";
 import { BROKEN, NEEDLESS } from "./severities.ts";
@@ -73,6 +74,10 @@ function inWords(problem: Problem, known: KnownObjects): Problem {
         : { ...problem, remedy: ownRemedy(problem.object.kind, annotationOf(problem)) };
     case "NginxAnnotation":
       return inWordsOfNginx(problem);
+    case "NginxConfigMap": {
+      const key = /^data\["(.*)"\]$/.exec(problem.field)?.[1] ?? "";
+      return key === "" || KEYS.has(key) ? problem : { ...problem, remedy: keyRemedy(key) };
+    }
     default:
       if (NEEDLESS.has(problem.reason)) return { ...problem, severity: "info" };
       return BROKEN.has(problem.reason) ? { ...problem, severity: "error" } : problem;

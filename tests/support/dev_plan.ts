@@ -56,6 +56,7 @@ export function planOptions(input: PlanInput = {}): PlanOptions {
     allowExternalName: input.allowExternalName ?? false,
     hostOwnership: input.hostOwnership,
     backend: input.backend,
+    configMap: input.configMap,
     acceptUnsupported: input.acceptUnsupported ?? [],
     allowAcceptUnsupportedAnnotation: input.allowAcceptUnsupportedAnnotation ?? false,
   };
