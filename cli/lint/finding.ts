@@ -5,7 +5,7 @@
 import type { Position } from "../../dev/manifests/position.ts";
 
 /**
- * Worst first. OPENS: forwards what ingress-nginx refuses. BREAKS: refuses what ingress-nginx
+ * Worst first. OPENS: forwards what ingress-nginx refuses, or redirects to HTTPS. BREAKS: refuses what ingress-nginx
  * forwards. DIFFERS: serves it in another way. SAME: as ingress-nginx.
  */
 export const VERDICTS = ["OPENS", "BREAKS", "DIFFERS", "SAME"] as const;

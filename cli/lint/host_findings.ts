@@ -11,9 +11,10 @@ import { readHost } from "../../controller/translate/model/host.ts";
 import { catchAll } from "./catch_all.ts";
 import { firstOfHost, firstOfService } from "./first_wins.ts";
 import { type HostFinding, type Member, memberOf } from "./host_member.ts";
-import type { JudgedIngress } from "./judgement.ts";
+import type { Judgement } from "./judgement.ts";
 import type { LintOptions } from "./options.ts";
 import { regexNeighbours } from "./regex_mode.ts";
+import { plainHosts } from "./tls/plain_hosts.ts";
 import { tooLarge } from "./too_large.ts";
 import { unsupportedNeighbours } from "./unsupported_patterns.ts";
 
@@ -23,7 +24,7 @@ export type HostFindingOptions = Pick<
 >;
 
 export function hostFindings(
-  judged: readonly JudgedIngress[],
+  { judged, snapshot }: Pick<Judgement, "judged" | "snapshot">,
   options: HostFindingOptions,
 ): HostFinding[] {
   const members = judged.map(memberOf);
@@ -48,6 +49,7 @@ export function hostFindings(
     ...firstOfService(members),
     ...catchAll(members),
     ...tooLarge(members),
+    ...plainHosts(members, snapshot),
   ];
 }
 

@@ -3,12 +3,10 @@
  * problem that is about no annotation of ingress-nginx, and for each path that is not served.
  */
 import { NGINX_PREFIX } from "../../controller/translate/annotations/nginx/table.ts";
-import { asList, asText, fieldOf } from "../../controller/base/json.ts";
-import { readHttpsRedirect } from "../../controller/translate/annotations/nginx/redirects.ts";
 import { isAboutBackendTls } from "../../dev/backend_tls.ts";
 import type { Problem } from "../../shared/problem.ts";
 import type { Finding, InputProblem, Verdict } from "./finding.ts";
-import { annotationsOf, type JudgedIngress } from "./judgement.ts";
+import type { JudgedIngress } from "./judgement.ts";
 
 type Locate = (field: string) => Finding["at"];
 
@@ -59,7 +57,7 @@ export function ingressFindings(judged: JudgedIngress, locate: Locate): Finding[
       field: problem.field,
       at: locate(problem.field),
     }));
-  return [...findings, ...unservedPaths(judged, findings, locate), ...unnamedTls(judged, locate)];
+  return [...findings, ...unservedPaths(judged, findings, locate)];
 }
 
 /** What was not checked for want of Secrets; without `hasSecrets` none of them was read. */
@@ -130,41 +128,4 @@ function unservedPaths(
       field,
       at: locate(field),
     }));
-}
-
-const NO_CERTIFICATE = "without a default certificate, clients get the TLS alert unrecognized_name";
-
-/** Where both redirect plain HTTP, or neither does. */
-const OTHER_CERTIFICATE = {
-  verdict: "DIFFERS",
-  rule: "tls/no-secret",
-  effect: "shows its default certificate, or a fake one",
-  difference: NO_CERTIFICATE,
-  remedy: "Write secretName, or start the controller with --default-ssl-certificate",
-} as const;
-
-/** Without the annotation only a certificate that names the host causes the redirect; the default one may. */
-const NO_REDIRECT = {
-  verdict: "OPENS",
-  rule: OTHER_CERTIFICATE.rule,
-  effect: `${OTHER_CERTIFICATE.effect}, and redirects plain HTTP to HTTPS`,
-  difference:
-    "plain HTTP is forwarded unless the default certificate, or that of another Ingress, names the " +
-    `hosts; ${NO_CERTIFICATE}`,
-  remedy:
-    'Write secretName, or the annotation ssl-redirect: "true"; or start the controller with ' +
-    "--default-ssl-certificate and a certificate that names the hosts",
-} as const;
-
-/** TLS entries that name no Secret. */
-function unnamedTls(judged: JudgedIngress, locate: Locate): Finding[] {
-  const when = readHttpsRedirect(annotationsOf(judged), "nginx").httpsRedirect?.when;
-  const words = when === undefined ? NO_REDIRECT : OTHER_CERTIFICATE;
-  return (asList(fieldOf(judged.ingress.spec, "tls")) ?? []).flatMap((entry, i): Finding[] =>
-    asText(fieldOf(entry, "secretName")) !== null ? [] : [{
-      ...words,
-      field: `spec.tls[${i}]`,
-      at: locate(`spec.tls[${i}]`),
-    }]
-  );
 }

@@ -23,8 +23,10 @@ import { authenticatorsOf, localEndpoints } from "../../dev/local_endpoints.ts";
 import type { LocatedObject } from "./cluster_findings.ts";
 import { refOf } from "../../dev/problems/class_problems.ts";
 import { formatObject, type Problem } from "../../shared/problem.ts";
+import type { Snapshot } from "../../shared/snapshot/types.ts";
 import { assumedServices } from "./assumed_services.ts";
 import type { LintOptions } from "./options.ts";
+import { withAssumedCertificates } from "./tls/assumed_certificates.ts";
 
 /** Nothing is dialled: it only shows that there would be an endpoint. */
 const ENDPOINTS = [{ address: "127.0.0.1", port: 1 }];
@@ -48,6 +50,8 @@ export interface Judgement {
   readonly others: readonly Ingress[];
   /** Of the ConfigMap. */
   readonly globalProblems: readonly Problem[];
+  /** Secrets that are in no file have certificates for the hosts that their entries list. */
+  readonly snapshot: Snapshot;
 }
 
 /** @param configMap Of ingress-nginx; null for none. */
@@ -86,6 +90,10 @@ export function judge(
   );
   const translated = translator.translate(local.resources, null, given, clock);
   const { statuses } = translated;
+  const published = withAssumedCertificates(translated.snapshot, resources);
+  const { snapshot } = published === null
+    ? translated
+    : translator.translate(local.resources, published, given, clock);
   const problems = [
     ...translated.problems,
     ...settingProblems(written, translated.problems).map(asVerdict),
@@ -117,7 +125,7 @@ export function judge(
       });
     }
   }
-  return { judged, others, globalProblems };
+  return { judged, others, globalProblems, snapshot };
 }
 
 /** Settings of TLS that ingress-nginx does not know: an error only where requests get none here. */

@@ -73,8 +73,9 @@ export function lint(
   clock: Clock,
 ): LintResult {
   const resources = watched(input.resources, options);
-  const { judged, others, globalProblems } = judge(resources, configMap, options, clock);
-  const shared = Map.groupBy(hostFindings(judged, options), ({ name }) => name);
+  const judgement = judge(resources, configMap, options, clock);
+  const { judged, others, globalProblems } = judgement;
+  const shared = Map.groupBy(hostFindings(judgement, options), ({ name }) => name);
   const ingresses = judged
     .map((one) => lintOne(one, shared.get(one.name) ?? [], input, options))
     .sort((a, b) => byVerdict(a, b) || (a.name < b.name ? -1 : 1));

@@ -129,7 +129,7 @@ export function explain(
   request: RequestDetails = PLAIN_DETAILS,
 ): Explanation {
   const path = canonicalPath(rawPath, paths);
-  const certificate = chooseCertificate(snapshot, host);
+  const certificate = certificateChooser(snapshot)(host);
   const aliasOf = aliasedHost(host, snapshot.routes, snapshot.hostSettings ?? []);
   if (!path.ok) {
     const outcome: Outcome = { kind: "refused", reason: `the path ${path.reason}` };
@@ -204,7 +204,7 @@ function decodedRedirect(
  * As the proxy decides it: as the route says; without a certificate that names the host else never; or as
  * the most specific pattern with a setting does. The default certificate counts for hosts of its own alone.
  */
-function chooseRedirect(
+export function chooseRedirect(
   { hostSettings = [], policies = [] }: Snapshot,
   { host, path }: { readonly host: string; readonly path: string },
   route: Route | null,
@@ -254,8 +254,8 @@ function chooseRedirect(
   return choice(httpsRedirect, "host", because);
 }
 
-/** The certificate for a name that a client asks for ("" for none). */
-function chooseCertificate(snapshot: Snapshot, host: string): CertificateChoice {
+/** Gives the certificate for a name that a client asks for ("" for none). */
+export function certificateChooser(snapshot: Snapshot): (host: string) => CertificateChoice {
   const named: { readonly pattern: string; readonly certificate: Certificate }[] = [];
   const index = new HostIndex();
   for (const certificate of snapshot.certificates) {
@@ -265,19 +265,27 @@ function chooseCertificate(snapshot: Snapshot, host: string): CertificateChoice 
       }
     }
   }
-  const number = index.find(host);
-  if (number !== NO_HOST) {
-    const found = named[number];
-    const exact = found.pattern === host;
-    return {
-      by: exact ? "exact" : "wildcard",
-      certificate: found.certificate,
-      because: exact ? `it names ${host}` : `its ${found.pattern} takes ${host}`,
-    };
-  }
   const { defaultCertificate } = snapshot;
-  const certificate = snapshot.certificates.find(({ id }) => id === defaultCertificate);
-  return certificate === undefined
-    ? { by: "none", certificate: null, because: "no certificate names it and there is no default" }
-    : { by: "default", certificate, because: "no certificate names it, so it gets the default" };
+  const byDefault = snapshot.certificates.find(({ id }) => id === defaultCertificate);
+  return (host) => {
+    const number = index.find(host);
+    if (number !== NO_HOST) {
+      const found = named[number];
+      const exact = found.pattern === host;
+      return {
+        by: exact ? "exact" : "wildcard",
+        certificate: found.certificate,
+        because: exact ? `it names ${host}` : `its ${found.pattern} takes ${host}`,
+      };
+    }
+    return byDefault === undefined
+      ? {
+        ...{ by: "none", certificate: null },
+        because: "no certificate names it and there is no default",
+      }
+      : {
+        ...{ by: "default", certificate: byDefault },
+        because: "no certificate names it, so it gets the default",
+      };
+  };
 }

@@ -200,6 +200,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "cli/lint/main.ts": ["main"],
       "cli/lint/options.ts": ["parseLintCommand"],
       "cli/lint/regex_mode.ts": ["regexNeighbours"],
+      "cli/lint/tls/assumed_certificates.ts": ["withAssumedCertificates"],
       "cli/lint/unsupported_patterns.ts": ["unsupportedNeighbours"],
     },
   },

@@ -303,6 +303,7 @@ export const TENANT_LISTS: readonly Parser[] = [
     ),
   }),
   snapshotParser("a published snapshot", [
+    "proxy/router/explain.ts chooseRedirect",
     "proxy/router/explain.ts explain",
     "shared/snapshot/node_reader.ts readNode",
     "shared/snapshot/parse.ts readRest",
