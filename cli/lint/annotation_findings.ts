@@ -11,21 +11,13 @@ import type {
   WrittenAnnotation,
 } from "../../controller/translate/annotations/nginx/nginx_annotations.ts";
 import type { Row } from "../../controller/translate/annotations/nginx/rows/row.ts";
-import { canClose, isHonoured, isOff } from "../../controller/translate/annotations/nginx/table.ts";
+import { canClose, isHonoured } from "../../controller/translate/annotations/nginx/table.ts";
 import { nginxRemedy } from "../../dev/problems/annotation_suggestion.ts";
 import type { Problem } from "../../shared/problem.ts";
 import type { Finding, Verdict } from "./finding.ts";
 import { isAboutMissingSecret } from "./ingress_findings.ts";
 import { annotationsOf, type JudgedIngress } from "./judgement.ts";
 import { snippetLines } from "./snippet.ts";
-
-/** Of those that close nothing: "false" is what ingress-nginx does without them. */
-const OFF_BY_DEFAULT: ReadonlySet<string> = new Set([
-  "canary",
-  "enable-cors",
-  "enable-influxdb",
-  "enable-opentracing",
-]);
 
 const REMOVE = "Remove the annotation";
 
@@ -103,7 +95,7 @@ function judgeOne(
       return said("SAME", problem);
     }
     return row.verdict.kind === "differs" && text !== "" && !isCanary(annotations) &&
-        !isSameWith(row, text, annotations)
+        !annotations.isSame(row, text)
       ? {
         verdict: "DIFFERS",
         difference: row.verdict.difference,
@@ -112,15 +104,9 @@ function judgeOne(
       : said("SAME", null);
   }
   return said(
-    isSameWithout(name, row, text, isHarmless, annotations) ? "SAME" : "DIFFERS",
+    isSameWithout(row, text, isHarmless, annotations) ? "SAME" : "DIFFERS",
     problem,
   );
-}
-
-/** Whether the difference of the row does not concern the value. */
-function isSameWith(row: Row, text: string | null, annotations: NginxAnnotations): boolean {
-  const value = text === null ? null : annotations.read(row, text);
-  return value !== null && (row.isSame?.(value) ?? false);
 }
 
 /** Whether its paths would be closed for it, were it not accepted; given that they are not. */
@@ -136,7 +122,6 @@ function isServedWithout(
 
 /** Whether ingress-nginx does as we do; for an annotation without effect here. */
 function isSameWithout(
-  name: string,
   row: Row,
   text: string | null,
   isHarmless: boolean,
@@ -147,7 +132,7 @@ function isSameWithout(
   if (row.beside?.every((main) => (annotations.textOf(main) ?? "") === "")) return true;
   if (isInvalidSwitch(row, text)) return true;
   if (row.protects) return isHarmless;
-  return canClose(row) ? isHarmless : OFF_BY_DEFAULT.has(name) && text !== null && isOff(row, text);
+  return canClose(row) ? isHarmless : annotations.isSame(row, text);
 }
 
 function said(verdict: Verdict, problem: Problem | null): Judged {

@@ -190,6 +190,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "shared/wrapped_text.ts": ["wrapText"],
       "shared/problem.ts": ["clauseOf"],
       "cli/lint/annotation_findings.ts": ["annotationFindings"],
+      "controller/translate/annotations/nginx/nginx_annotations.ts": ["NginxAnnotations.isSame"],
       "cli/lint/assumed_services.ts": ["assumedServices"],
       "cli/lint/cluster_findings.ts": ["findConfigMap"],
       "cli/lint/controller_arguments.ts": ["argumentFindings", "argumentsOf"],

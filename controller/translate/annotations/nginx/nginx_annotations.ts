@@ -138,6 +138,12 @@ export class NginxAnnotations {
     return isAlone ?? row.isHarmless?.(value, this.#surroundings) ?? false;
   }
 
+  /** Whether ingress-nginx does the same with a value as is done here; see `Row.isSame`. */
+  isSame(row: Row, text: string | null): boolean {
+    const value = text === null ? null : this.read(row, text);
+    return value !== null && (row.isSame?.(value, this.#surroundings) ?? false);
+  }
+
   /** Whether there is such an annotation, and its text was not kept. */
   isCut(name: string): boolean {
     return this.#cut.has(name);

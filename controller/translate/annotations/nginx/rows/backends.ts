@@ -1,5 +1,5 @@
 /** Annotations about how backends are contacted: protocol, TLS, and the Service's own address. */
-import { always, differs, type Group, NOT_YET, row } from "./row.ts";
+import { always, differs, type Group, NOT_YET, OFF_BY_DEFAULT, row } from "./row.ts";
 import { BOOL, int, listOf, objectName, ON_OFF, oneOf, text, type ValueType } from "./value.ts";
 
 const BACKEND = { scope: "path", invalid: "default", protects: false, verdict: NOT_YET } as const;
@@ -61,6 +61,7 @@ export const BACKENDS = {
     risk: "Low",
     scope: "service",
     value: BOOL,
+    ...OFF_BY_DEFAULT,
     verdict: {
       kind: "refused",
       because: "requests go to endpoints, which are checked one by one; behind the address of a " +

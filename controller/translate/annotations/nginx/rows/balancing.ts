@@ -1,5 +1,5 @@
 /** Annotations about which endpoint gets a request: load balancing, hashing and session affinity. */
-import { type Group, instead, NOT_YET, row } from "./row.ts";
+import { type Group, instead, NOT_YET, OFF_BY_DEFAULT, row } from "./row.ts";
 import { TEMPLATE } from "./template.ts";
 import { ABSOLUTE_PATH, BOOL, int, oneOf, text } from "./value.ts";
 
@@ -15,6 +15,7 @@ export const LOAD_BALANCING = {
     ...BALANCING,
     risk: "Low",
     value: oneOf(["round_robin", "ewma", "chash", "chashsubset", "sticky_balanced"]),
+    isSame: (algorithm) => algorithm === "round_robin",
     verdict: instead(
       'In place of "ewma" write pingress.io/balance: least-requests on the Service; endpoints ' +
         'are taken in turn without it, as by "round_robin"',
@@ -31,6 +32,7 @@ export const LOAD_BALANCING = {
     ...BALANCING,
     risk: "Low",
     value: BOOL,
+    ...OFF_BY_DEFAULT,
     does: "spreads requests with equal text over some endpoints",
   }),
   "upstream-hash-by-subset-size": row({
@@ -100,24 +102,28 @@ export const SESSION_AFFINITY = {
     ...BALANCING,
     risk: "Low",
     value: BOOL,
+    ...OFF_BY_DEFAULT,
     does: "leaves SameSite=None out for browsers that misread it",
   }),
   "session-cookie-secure": row({
     ...BALANCING,
     risk: "Low",
     value: BOOL,
+    ...OFF_BY_DEFAULT,
     does: "sets Secure of the cookie",
   }),
   "session-cookie-partitioned": row({
     ...BALANCING,
     risk: "Low",
     value: BOOL,
+    ...OFF_BY_DEFAULT,
     does: "sets Partitioned of the cookie",
   }),
   "session-cookie-change-on-failure": row({
     ...BALANCING,
     risk: "Low",
     value: BOOL,
+    ...OFF_BY_DEFAULT,
     does: "gives the session another endpoint when the first one fails",
   }),
 } satisfies Group;

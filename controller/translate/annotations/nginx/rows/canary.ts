@@ -1,5 +1,5 @@
 /** Annotations about canaries: Ingresses that take a part of the requests of another one. */
-import { type Group, NOT_YET, row } from "./row.ts";
+import { type Group, NOT_YET, OFF_BY_DEFAULT, row } from "./row.ts";
 import { BOOL, HEADER_NAME_TEXT, int, LINE, PATTERN, text } from "./value.ts";
 
 const CANARY_ROW = {
@@ -14,6 +14,7 @@ export const CANARY = {
     ...CANARY_ROW,
     risk: "Low",
     value: BOOL,
+    ...OFF_BY_DEFAULT,
     does: "makes the Ingress an alternative of another one with the same host and path",
   }),
   "canary-by-header": row({

@@ -1,5 +1,5 @@
 /** Annotations that ingress-nginx had dropped before it was archived; manifests still have them. */
-import { always, flag, type Group, instead, NOT_YET, row } from "./row.ts";
+import { always, flag, type Group, instead, NOT_YET, OFF_BY_DEFAULT, row } from "./row.ts";
 import { BOOL, int, LINE, NETWORKS } from "./value.ts";
 
 const DROPPED_ROW = {
@@ -66,11 +66,11 @@ export const DROPPED = {
     ...DROPPED_ROW,
     verdict: always("WebSockets need no annotation"),
   }),
-  "enable-influxdb": row({ ...DROPPED_ROW, value: BOOL }),
+  "enable-influxdb": row({ ...DROPPED_ROW, value: BOOL, ...OFF_BY_DEFAULT }),
   "influxdb-host": row({ ...DROPPED_ROW }),
   "influxdb-measurement": row({ ...DROPPED_ROW }),
   "influxdb-port": row({ ...DROPPED_ROW }),
   "influxdb-server-name": row({ ...DROPPED_ROW }),
-  "enable-opentracing": row({ ...DROPPED_ROW, value: BOOL }),
+  "enable-opentracing": row({ ...DROPPED_ROW, value: BOOL, ...OFF_BY_DEFAULT }),
   "opentracing-trust-incoming-span": row({ ...DROPPED_ROW, value: BOOL }),
 } satisfies Group;

@@ -1,10 +1,13 @@
 /** Annotations about which requests a path takes, and what the backend receives of them. */
-import { differs, type Group, NOT_YET, row } from "./row.ts";
+import { differs, type Group, NOT_YET, row, type Surroundings } from "./row.ts";
 import { FORWARDED_PREFIX, REWRITE_TARGET } from "./rewrite_target.ts";
 import { HOST_TEMPLATE, TEMPLATE, URL_TEMPLATE } from "./template.ts";
 import { BOOL, listOf, oneOf } from "./value.ts";
 
 const PATH_ROW = { scope: "path", invalid: "default", protects: false, verdict: NOT_YET } as const;
+
+const isWithoutMirror = (_: unknown, { textOf }: Surroundings): boolean =>
+  (textOf("mirror-target") ?? "") === "";
 
 export const PATHS = {
   "rewrite-target": row({
@@ -78,6 +81,7 @@ export const PATHS = {
     risk: "High",
     scope: "ingress",
     value: TEMPLATE,
+    isSame: isWithoutMirror,
     does: "sets Host of the copy",
   }),
   "mirror-request-body": row({
@@ -85,6 +89,7 @@ export const PATHS = {
     risk: "Low",
     scope: "ingress",
     value: oneOf(["on", "off"]),
+    isSame: isWithoutMirror,
     does: "says whether the copy has the body",
   }),
 } satisfies Group;

@@ -4,6 +4,9 @@ import { BOOL, LINE, objectName, SERVICE, STATUS_CODES } from "./value.ts";
 
 const RESPONSE = { scope: "path", invalid: "default", protects: false, verdict: NOT_YET } as const;
 
+/** The default, also beside another value of the ConfigMap. */
+const isOffWord = (text: string): boolean => text === "off";
+
 export const RESPONSES = {
   "custom-headers": row({
     ...RESPONSE,
@@ -37,18 +40,21 @@ export const RESPONSES = {
     ...RESPONSE,
     risk: "Medium",
     value: LINE,
+    isSame: isOffWord,
     does: "replaces Domain in Set-Cookie of the backend",
   }),
   "proxy-cookie-path": row({
     ...RESPONSE,
     risk: "Medium",
     value: LINE,
+    isSame: isOffWord,
     does: "replaces Path in Set-Cookie of the backend",
   }),
   "proxy-redirect-from": row({
     ...RESPONSE,
     risk: "Medium",
     value: LINE,
+    isSame: isOffWord,
     does: "says what is replaced in Location and Refresh of the backend",
   }),
   "proxy-redirect-to": row({

@@ -35,8 +35,11 @@ export interface Row<T = unknown> {
   readonly does: string;
   /** Whether the paths are served at least as strictly without it; for a value that is valid. */
   isHarmless?(value: T, beside: Surroundings): boolean;
-  /** Of a row that differs: whether the difference does not concern this value, or has a problem of its own. */
-  isSame?(value: T): boolean;
+  /**
+   * Of a row that differs: whether the difference does not concern this value, or has a problem of its own. Of one that
+   * has no effect here: whether ingress-nginx does nothing with this value, too.
+   */
+  isSame?(value: T, beside: Surroundings): boolean;
   /** What ingress-nginx does with a text that is not valid here and closes nothing, a clause; null for the default. */
   effectThere?(text: string): string | null;
 }
@@ -85,6 +88,9 @@ export function flag(remedy: string): Verdict {
 export function differs(difference: string): Verdict {
   return { kind: "differs", difference };
 }
+
+/** Of a switch that is off by default. */
+export const OFF_BY_DEFAULT = { isSame: (isOn: boolean): boolean => !isOn } as const;
 
 export const HONOURED: Verdict = { kind: "honoured" };
 

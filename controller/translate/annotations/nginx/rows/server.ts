@@ -1,5 +1,5 @@
 /** Annotations about TLS of a host, logs and traces. */
-import { always, differs, type Group, HONOURED, NOT_YET, row } from "./row.ts";
+import { always, differs, type Group, HONOURED, NOT_YET, OFF_BY_DEFAULT, row } from "./row.ts";
 import { BOOL, text } from "./value.ts";
 
 const HOST_TLS = { scope: "host", invalid: "close", protects: true, verdict: NOT_YET } as const;
@@ -51,6 +51,7 @@ export const TELEMETRY = {
     ...LOG,
     risk: "Low",
     value: BOOL,
+    ...OFF_BY_DEFAULT,
     does: "logs how paths are rewritten",
   }),
   "enable-opentelemetry": row({
