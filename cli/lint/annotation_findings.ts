@@ -19,6 +19,9 @@ import { isAboutMissingSecret } from "./ingress_findings.ts";
 import { annotationsOf, type JudgedIngress } from "./judgement.ts";
 import { snippetLines } from "./snippet.ts";
 
+/** Warnings beside which the difference of the row holds: others say that nothing is done, there and here. */
+const ABOUT_VALUE: ReadonlySet<string> = new Set(["NginxAnnotation", "UpstreamUnverified"]);
+
 const REMOVE = "Remove the annotation";
 
 type Locate = (field: string) => Finding["at"];
@@ -85,6 +88,7 @@ function judgeOne(
     return said(row.protects ? "OPENS" : "BREAKS", problem);
   }
   if (isHonoured(row)) {
+    const difference = isCanary(annotations) ? null : differenceOf(row, text, annotations);
     if (problem !== null) {
       const there = text === null ? null : row.effectThere?.(text) ?? null;
       if (there !== null) {
@@ -92,21 +96,36 @@ function judgeOne(
         return { verdict: "DIFFERS", difference, remedy: problem.remedy };
       }
       // Another value that is invalid and closes nothing is the default in ingress-nginx, too.
-      return said("SAME", problem);
+      const isValid = text !== null && annotations.read(row, text) !== null;
+      return difference === null || !isValid || !ABOUT_VALUE.has(problem.reason)
+        ? said("SAME", problem)
+        : {
+          verdict: "DIFFERS",
+          difference: `${problem.message}; ${difference}`,
+          remedy: problem.remedy,
+        };
     }
-    return row.verdict.kind === "differs" && text !== "" && !isCanary(annotations) &&
-        !annotations.isSame(row, text)
-      ? {
-        verdict: "DIFFERS",
-        difference: row.verdict.difference,
-        remedy: "Check that the difference does not matter to you",
-      }
-      : said("SAME", null);
+    return difference === null ? said("SAME", null) : {
+      verdict: "DIFFERS",
+      difference,
+      remedy: "Check that the difference does not matter to you",
+    };
   }
   return said(
     isSameWithout(row, text, isHarmless, annotations) ? "SAME" : "DIFFERS",
     problem,
   );
+}
+
+/** Of an annotation with an effect; null where the difference of its row does not concern the value. */
+function differenceOf(
+  row: Row,
+  text: string | null,
+  annotations: NginxAnnotations,
+): string | null {
+  return row.verdict.kind === "differs" && text !== "" && !annotations.isSame(row, text)
+    ? row.verdict.difference
+    : null;
 }
 
 /** Whether its paths would be closed for it, were it not accepted; given that they are not. */

@@ -78,3 +78,21 @@ for (const [annotations, verdict] of DEFAULTS) {
     assert.equal(findingOf(annotations).verdict, verdict);
   });
 }
+
+Deno.test("a warning about an annotation does not hide what differs for its value", () => {
+  const http2 = /the backend may choose HTTP\/2/;
+  const alone = findingOf({ "backend-protocol": "HTTPS" });
+  assert.equal(alone.verdict, "DIFFERS");
+  assert.match(alone.difference!, /not verified/);
+  assert.match(alone.difference!, http2);
+  assert.match(alone.remedy!, /proxy-ssl-verify/);
+  const verified = findingOf({ "backend-protocol": "HTTPS", "proxy-ssl-verify": "on" });
+  assert.equal(verified.verdict, "DIFFERS");
+  assert.match(verified.difference!, http2);
+});
+
+Deno.test("a warning about a value that nothing differs for is SAME", () => {
+  const { verdict, difference } = findingOf({ "backend-protocol": "GRPCS" });
+  assert.equal(verdict, "SAME");
+  assert.match(difference!, /not verified/);
+});
