@@ -7,7 +7,7 @@ import type { NginxAnnotations } from "../../controller/translate/annotations/ng
 import { isCanary } from "../../controller/translate/annotations/nginx/refusals.ts";
 import { type PathType, readPathType } from "../../controller/translate/ingress/path.ts";
 import type { Finding } from "./finding.ts";
-import { annotationsOf, type JudgedIngress } from "./judgement.ts";
+import { annotationsOf, createdAt, type JudgedIngress } from "./judgement.ts";
 
 export interface MemberPath {
   /** In lower case; "" is any host. */
@@ -65,7 +65,7 @@ export function memberOf(judged: JudgedIngress): Member {
     ...{ judged, name: judged.name, namespace, annotations, hosts, written, services },
     paths: new Set(written.map(({ host, path }) => `${host} ${path}`)),
     isCanary: isCanary(annotations),
-    created: asText(fieldOf(judged.ingress.metadata, "creationTimestamp")),
+    created: createdAt(judged.ingress),
   };
 }
 

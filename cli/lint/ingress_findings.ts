@@ -28,7 +28,12 @@ const SECRET_MISSING = "SecretNotFound";
 
 const PREFIX = `metadata.annotations["${NGINX_PREFIX}`;
 
-export function ingressFindings(judged: JudgedIngress, locate: Locate): Finding[] {
+/** @param isAgeKnown Whether all Ingresses say when they were made, as those of a cluster. */
+export function ingressFindings(
+  judged: JudgedIngress,
+  isAgeKnown: boolean,
+  locate: Locate,
+): Finding[] {
   const { problems } = judged;
   const findings = problems
     .filter((problem) =>
@@ -36,7 +41,7 @@ export function ingressFindings(judged: JudgedIngress, locate: Locate): Finding[
       !isAboutMissingSecret(problem)
     )
     .map((problem): Finding => ({
-      verdict: verdictOf(problem),
+      verdict: verdictOf(problem, isAgeKnown),
       rule: `problem/${problem.reason}`,
       effect: hasWrongPrefix(problem)
         ? "ingress-nginx reads it only if its flag --annotations-prefix names this prefix"
@@ -82,8 +87,9 @@ export function isAboutMissingSecret({ reason, facts }: Problem): boolean {
   return reason === SECRET_MISSING || facts?.isSecretMissing === true;
 }
 
-function verdictOf(problem: Problem): Verdict {
+function verdictOf(problem: Problem, isAgeKnown: boolean): Verdict {
   const { reason, severity } = problem;
+  if (reason === "PathConflict" && isAgeKnown) return "SAME";
   if (SAME_THERE.has(reason) || reason === UNREACHABLE || hasWrongPrefix(problem)) return "SAME";
   return severity === "error" && !BY_AGE.has(reason) ? "BREAKS" : "DIFFERS";
 }

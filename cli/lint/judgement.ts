@@ -211,6 +211,11 @@ export function annotationsOf({ ingress }: Pick<JudgedIngress, "ingress">): Ngin
   return new NginxAnnotations(ingress.metadata?.annotations, ingress.spec);
 }
 
+/** `metadata.creationTimestamp`; null in files that people wrote. */
+export function createdAt({ metadata }: Ingress): string | null {
+  return asText(fieldOf(metadata, "creationTimestamp"));
+}
+
 /** `default/web`. */
 export function nameOf(ingress: Ingress): string {
   const { namespace, name } = refOf(ingress);

@@ -28,7 +28,7 @@ import { hostFindings } from "./host_findings.ts";
 import type { HostFinding } from "./host_member.ts";
 import { ingressFindings, missingSecrets } from "./ingress_findings.ts";
 import { leftOut } from "./left_out.ts";
-import { classOf, judge, type JudgedIngress, nameOf } from "./judgement.ts";
+import { classOf, createdAt, judge, type JudgedIngress, nameOf } from "./judgement.ts";
 import type { LintInput } from "./lint_input.ts";
 import type { LintOptions } from "./options.ts";
 
@@ -75,9 +75,10 @@ export function lint(
   const resources = watched(input.resources, options);
   const judgement = judge(resources, configMap, options, clock);
   const { judged, others, globalProblems } = judgement;
+  const isAgeKnown = judged.every(({ ingress }) => createdAt(ingress) !== null);
   const shared = Map.groupBy(hostFindings(judgement, options), ({ name }) => name);
   const ingresses = judged
-    .map((one) => lintOne(one, shared.get(one.name) ?? [], input, options))
+    .map((one) => lintOne(one, shared.get(one.name) ?? [], isAgeKnown, input, options))
     .sort((a, b) => byVerdict(a, b) || (a.name < b.name ? -1 : 1));
   const gateway = gatewayFindings(input, options, clock);
   return {
@@ -138,13 +139,14 @@ function isCatchAll({ spec }: Ingress): boolean {
 function lintOne(
   judged: JudgedIngress,
   shared: readonly HostFinding[],
+  isAgeKnown: boolean,
   input: LintInput,
   { acceptUnsupported }: LintOptions,
 ): LintedIngress {
   const locate = (field: string) => input.locate(judged.status.object, field);
   const findings = [
     ...annotationFindings(judged, acceptUnsupported, locate),
-    ...ingressFindings(judged, locate),
+    ...ingressFindings(judged, isAgeKnown, locate),
     ...shared.map(({ name: _, ...finding }): Finding => ({
       ...finding,
       at: locate(finding.field),

@@ -168,6 +168,18 @@ Deno.test("a path that no request reaches, there and here, is the same", () => {
   assert.equal(found["shop/old"].verdict, "SAME");
 });
 
+Deno.test("of two Ingresses with one path the oldest wins in both, if all say how old they are", () => {
+  const [a, b] = ["a", "b"].map((name) => ({ name, path: "/same" }));
+  const old = { ...a, created: "2024-01-01T00:00:00Z" };
+  const verdictsOf = (...ingresses: IngressInput[]) =>
+    Object.entries(findings(lintIngresses(...ingresses), "problem/PathConflict"))
+      .map(([name, { verdict }]) => `${name} ${verdict}`);
+  assert.deepEqual(verdictsOf(a, b), ["shop/a DIFFERS"]);
+  assert.deepEqual(verdictsOf(old, { ...b, created: "2024-01-02T00:00:00Z" }), ["shop/b SAME"]);
+  const [conflict] = verdictsOf(old, b);
+  assert.match(conflict, /DIFFERS$/);
+});
+
 Deno.test("a default backend loses the rest of a host to an unsupported expression", () => {
   const result = lintIngresses(
     {
