@@ -117,15 +117,21 @@ function judgeOne(
   );
 }
 
-/** Of an annotation with an effect; null where the difference of its row does not concern the value. */
+/** Null where the difference of the row does not concern the value, or the annotation adds to none. */
 function differenceOf(
   row: Row,
   text: string | null,
   annotations: NginxAnnotations,
 ): string | null {
+  if (addsToNone(row, annotations)) return null;
   return row.verdict.kind === "differs" && text !== "" && !annotations.isSame(row, text)
     ? row.verdict.difference
     : null;
+}
+
+/** Whether an annotation only adds to others, of which the Ingress has none. */
+function addsToNone({ beside }: Row, annotations: NginxAnnotations): boolean {
+  return beside?.some((main) => annotations.isSet(main)) === false;
 }
 
 /** Whether its paths would be closed for it, were it not accepted; given that they are not. */
@@ -148,7 +154,7 @@ function isSameWithout(
 ): boolean {
   if (row.verdict.kind === "always" || row.risk === null && !row.protects) return true;
   if (text === "" && row.needsValue !== true) return true;
-  if (row.beside?.every((main) => (annotations.textOf(main) ?? "") === "")) return true;
+  if (addsToNone(row, annotations)) return true;
   if (isInvalidSwitch(row, text)) return true;
   if (row.protects) return isHarmless;
   return canClose(row) ? isHarmless : annotations.isSame(row, text);
