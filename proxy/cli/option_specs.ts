@@ -154,8 +154,9 @@ export const GENERAL_OPTIONS = defineOptions({
   trustedProxies: {
     type: "cidr",
     help:
-      "Trusts X-Forwarded-*, X-Real-IP and X-Request-Id of requests from these addresses, and from " +
-      "trustedProxies of the configuration. The proxy replaces them in all other requests.",
+      "Trusts X-Forwarded-*, X-Real-IP and X-Request-Id of requests from these addresses, and, but " +
+      "for X-Real-IP, from trustedProxies of the configuration. The proxy replaces them in all " +
+      "other requests.",
   },
   upstreamNetworks: {
     type: "cidr",
