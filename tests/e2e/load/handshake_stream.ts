@@ -8,6 +8,7 @@ import { RequestFailure } from "./connection.ts";
 import type { Latencies } from "./latencies.ts";
 import { OpenLoop } from "./open_loop.ts";
 import type { CertificateSeen, Failure, HandshakesPlan, LoadPlan, StreamResult } from "./plan.ts";
+import { afterRunning } from "./running_timer.ts";
 
 /** For handshake and answer, in ms. */
 const PATIENCE = 10_000;
@@ -44,9 +45,9 @@ export class HandshakeStream {
     const { name: stream, host, path } = this.#plan;
     const { address, httpsPort: port, authority: ca } = this.#load;
     const socket = tls.connect({ host: address, port, ca, servername: host });
-    const timer = setTimeout(() => {
+    const stop = afterRunning(PATIENCE, () => {
       socket.destroy(new RequestFailure("timeout", "no whole answer"));
-    }, PATIENCE);
+    });
     try {
       const answer = await exchange(socket, `GET ${path} HTTP/1.1\r\nHost: ${host}`, () => {
         const fingerprint = socket.getPeerCertificate().fingerprint256;
@@ -64,7 +65,7 @@ export class HandshakeStream {
       this.loop.failed++;
       this.#tell({ kind: "failure", stream, how, at, after, status, detail, before: 0 });
     } finally {
-      clearTimeout(timer);
+      stop();
       socket.destroy();
     }
   }

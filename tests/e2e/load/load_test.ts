@@ -107,7 +107,8 @@ const MISTAKES: readonly {
 for (const { name, how, status = 0, does } of MISTAKES) {
   Deno.test(`${name} is a failure, and the only one`, async () => {
     await using server = backend((peer, count) => count === 5 ? does(peer) : false);
-    await using load = await Load.start(planFor(server.port, { timeout: 300 }));
+    const timeout = how === "timeout" ? 2_000 : 30_000;
+    await using load = await Load.start(planFor(server.port, { timeout }));
     await load.answers(40);
     await load.stop();
     assert.deepEqual(load.failures.map((failure) => [failure.how, failure.status]), [[

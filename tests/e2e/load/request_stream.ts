@@ -9,8 +9,9 @@ import { Connection, RequestFailure, type Target } from "./connection.ts";
 import type { Latencies } from "./latencies.ts";
 import { OpenLoop } from "./open_loop.ts";
 import type { Failure, LoadPlan, StreamPlan, StreamResult } from "./plan.ts";
+import { afterRunning } from "./running_timer.ts";
 
-/** Time limit of a request, in ms. */
+/** Time limit of a request from its begin on, in ms. */
 const TIMEOUT = 10_000 * CI_PATIENCE;
 const BODY_BYTES = 1_000;
 
@@ -67,7 +68,7 @@ export class RequestStream {
     const at = Date.now();
     const id = crypto.randomUUID();
     const control = new AbortController();
-    const timer = setTimeout(() => control.abort(), this.#timeout - late);
+    const stop = afterRunning(this.#timeout, () => control.abort());
     let connection: Connection | null = null;
     let before = 0;
     try {
@@ -96,7 +97,7 @@ export class RequestStream {
         before,
       });
     } finally {
-      clearTimeout(timer);
+      stop();
     }
   }
 
