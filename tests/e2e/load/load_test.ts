@@ -16,6 +16,7 @@ import { CallStream } from "./call_stream.ts";
 import { Latencies } from "./latencies.ts";
 import { Load } from "./load.ts";
 import type { Failure, LoadPlan, StreamPlan } from "./plan.ts";
+import { afterRunning } from "./running_timer.ts";
 
 const STREAM: StreamPlan = {
   name: "requests",
@@ -161,10 +162,10 @@ Deno.test("a client that was suspended does not use connections that were closed
   await using load = await Load.start(planFor(server.port, { rate: 10 * KEPT }));
   await load.answers(20);
   load.suspend();
-  // Requests that were sent before get their responses.
-  await new Promise((resume) => setTimeout(resume, 300));
+  // Requests that were sent before get their responses, also where this process stands still meanwhile.
+  await new Promise<void>((resume) => afterRunning(1_000, resume));
   closed.resolve(null);
-  await new Promise((resume) => setTimeout(resume, 300));
+  await new Promise<void>((resume) => afterRunning(500, resume));
   load.resume();
   await load.answers(20);
   await load.stop();
