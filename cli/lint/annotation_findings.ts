@@ -89,26 +89,21 @@ function judgeOne(
   }
   if (isHonoured(row)) {
     const difference = isCanary(annotations) ? null : differenceOf(row, text, annotations);
-    if (problem !== null) {
-      const there = text === null ? null : row.effectThere?.(text) ?? null;
-      if (there !== null) {
-        const difference = `${problem.message}; ${there}`;
-        return { verdict: "DIFFERS", difference, remedy: problem.remedy };
-      }
-      // Another value that is invalid and closes nothing is the default in ingress-nginx, too.
-      const isValid = text !== null && annotations.read(row, text) !== null;
-      return difference === null || !isValid || !ABOUT_VALUE.has(problem.reason)
-        ? said("SAME", problem)
-        : {
-          verdict: "DIFFERS",
-          difference: `${problem.message}; ${difference}`,
-          remedy: problem.remedy,
-        };
+    if (problem === null) {
+      return difference === null ? said("SAME", null) : {
+        verdict: "DIFFERS",
+        difference,
+        remedy: "Check that the difference does not matter to you",
+      };
     }
-    return difference === null ? said("SAME", null) : {
+    const isValid = text !== null && annotations.read(row, text) !== null;
+    const there = text === null ? null : row.effectThere?.(text) ?? null;
+    const more = there ?? (isValid && ABOUT_VALUE.has(problem.reason) ? difference : null);
+    // Another value that is invalid and closes nothing is the default in ingress-nginx, too.
+    return more === null ? said("SAME", problem) : {
       verdict: "DIFFERS",
-      difference,
-      remedy: "Check that the difference does not matter to you",
+      difference: `${problem.message}; ${more}`,
+      remedy: problem.remedy,
     };
   }
   return said(

@@ -24,6 +24,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
         "correction",
         "invalid",
         "listOf",
+        "readers",
         "text",
       ],
       "controller/translate/config_map/key.ts": ["defaultOf", "globalAuth", "guard", "plain"],

@@ -3,7 +3,13 @@
  * Out: what it means, or null for one that cannot be read.
  */
 import type { BlockedClients } from "../../../shared/snapshot/types.ts";
-import { EMPTY_ENTRY, listOf, oneOf, type ValueType } from "../annotations/nginx/rows/value.ts";
+import {
+  EMPTY_ENTRY,
+  listOf,
+  oneOf,
+  readers,
+  type ValueType,
+} from "../annotations/nginx/rows/value.ts";
 import { quote } from "../../base/json.ts";
 import { type Risk, RISKS } from "../model/global_settings.ts";
 import { inBytes, readHeaderPattern } from "../annotations/nginx/pcre_pattern.ts";
@@ -47,14 +53,7 @@ export const CLIENT_PATTERNS: ValueType<readonly ClientPattern[]> = {
   ...PLAIN,
   what: `at most ${MAX_PATTERNS} texts, or ~ and ~* with a regular expression that matches in ` +
     "linear time, separated by commas",
-  read: (written) => {
-    const patterns = readPatterns(written);
-    return typeof patterns === "string" ? null : patterns;
-  },
-  faultOf: (written) => {
-    const fault = readPatterns(written);
-    return typeof fault === "string" ? fault : null;
-  },
+  ...readers(readPatterns),
 };
 
 /** Or what is wrong with them. */

@@ -158,15 +158,24 @@ export const SIZE: ValueType<number> = {
 export const NETWORKS: ValueType<readonly string[]> = {
   ...PLAIN,
   what: "addresses and networks, separated by commas",
-  read: (text) => {
-    const networks = readNetworks(text);
-    return typeof networks === "string" ? null : networks;
-  },
-  faultOf: (text) => {
-    const fault = readNetworks(text);
-    return typeof fault === "string" ? fault : null;
-  },
+  ...readers(readNetworks),
 };
+
+/** Those of a type, by a function that gives the meaning of a text, or what is wrong with it. */
+export function readers<T extends object>(
+  meaningOf: (text: string) => T | string,
+): Required<Pick<ValueType<T>, "read" | "faultOf">> {
+  return {
+    read: (text) => {
+      const meaning = meaningOf(text);
+      return typeof meaning === "string" ? null : meaning;
+    },
+    faultOf: (text) => {
+      const meaning = meaningOf(text);
+      return typeof meaning === "string" ? meaning : null;
+    },
+  };
+}
 
 /** Or what is wrong with them. */
 function readNetworks(text: string): readonly string[] | string {
