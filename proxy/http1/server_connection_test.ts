@@ -1,7 +1,7 @@
 /** How a connection ends whose last response has been sent. */
 import assert from "node:assert/strict";
 import { until } from "../../tests/support/backend.ts";
-import { latin1 } from "../../tests/support/h2_frames.ts";
+import { bytesOf } from "../../tests/support/latin1.ts";
 import { MemoryTransport } from "../../tests/support/memory_transport.ts";
 import { localReply } from "../forward/local_reply.ts";
 import { DEFAULT_LIMITS } from "../http/limits.ts";
@@ -33,7 +33,7 @@ async function served() {
   });
   let hasLeft = false;
   const serving = connection.serve().then(() => hasLeft = true);
-  transport.arrive(latin1(LAST));
+  transport.arrive(bytesOf(LAST));
   await until("FIN has been sent", () => transport.hasEnded);
   const [response] = transport.writes;
   assert.match(new TextDecoder().decode(response), /^HTTP\/1\.1 204 [^]*Connection: close\r\n/);
@@ -51,7 +51,7 @@ Deno.test("a connection whose last response has been sent closes when its client
 
 Deno.test("bytes behind the last request are read, so that the response is not reset", async () => {
   const { transport, serving } = await served();
-  transport.arrive(latin1(LAST));
+  transport.arrive(bytesOf(LAST));
   transport.arrive(new Uint8Array(100_000));
   transport.end();
   await serving;

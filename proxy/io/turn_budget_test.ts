@@ -6,10 +6,10 @@ import {
   headers,
   indexed,
   join,
-  latin1,
   literals,
   remembered,
 } from "../../tests/support/h2_frames.ts";
+import { bytesOf } from "../../tests/support/latin1.ts";
 import { MemoryClient } from "../../tests/support/h2_memory_client.ts";
 import { MemoryTransport } from "../../tests/support/memory_transport.ts";
 import { createBuffers } from "./buffer_pool.ts";
@@ -121,7 +121,9 @@ function pipelined(handler: ExchangeHandler) {
     onError: () => {},
   });
   const serving = connection.serve();
-  transport.arrive(latin1(PATHS.map((path) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`).join("")));
+  transport.arrive(
+    bytesOf(PATHS.map((path) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`).join("")),
+  );
   return { connection, serving, ended: () => ended };
 }
 

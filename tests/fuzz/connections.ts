@@ -18,7 +18,7 @@ import {
   RequestHead,
   ResponseHead,
 } from "../../proxy/http/message.ts";
-import { textOf } from "./latin1.ts";
+import { textOf } from "../support/latin1.ts";
 import { MemoryTransport } from "./memory_transport.ts";
 
 const limits = DEFAULT_LIMITS;

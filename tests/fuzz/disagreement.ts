@@ -7,7 +7,7 @@
  * - What we write to a backend is framed by every peer as we meant it, or refused for a listed reason.
  */
 import { DEFAULT_LIMITS } from "../../proxy/http/limits.ts";
-import { textOf } from "./latin1.ts";
+import { textOf } from "../support/latin1.ts";
 import type { ParsedStream } from "./parsed.ts";
 import type { PeerName, PeerParser } from "./peer.ts";
 import { refusalReason } from "./refusal.ts";

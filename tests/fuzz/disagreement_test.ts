@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { judge } from "./disagreement.ts";
-import { bytesOf } from "./latin1.ts";
+import { bytesOf } from "../support/latin1.ts";
 import type { ParsedStream } from "./parsed.ts";
 import type { PeerName, PeerParser } from "./peer.ts";
 import { parseStream } from "./request_stream.ts";

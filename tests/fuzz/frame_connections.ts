@@ -26,7 +26,7 @@ import { checkWritten, type Written } from "./frame_check.ts";
 import { type RawFrame, splitFrames } from "./frame_list.ts";
 import { ASKED } from "./frame_scripts.ts";
 import { checkAsHttp1 } from "./http1_reading.ts";
-import { textOf } from "./latin1.ts";
+import { textOf } from "../support/latin1.ts";
 import { nextTurn, QuietTransport } from "./quiet_transport.ts";
 import type { Random } from "./random.ts";
 

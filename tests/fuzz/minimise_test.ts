@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { bytesOf, textOf } from "./latin1.ts";
+import { bytesOf, textOf } from "../support/latin1.ts";
 import { minimise } from "./minimise.ts";
 import { mutate } from "./mutation.ts";
 import { Random } from "./random.ts";

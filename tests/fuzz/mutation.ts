@@ -2,7 +2,7 @@
  * Streams made out of other streams. In: a stream, others to take pieces from, random choices. Out: a
  * stream that differs by a few bytes, lines or boundaries, as HTTP Garden's mutators make them.
  */
-import { bytesOf } from "./latin1.ts";
+import { bytesOf } from "../support/latin1.ts";
 import type { Random } from "./random.ts";
 
 /** A mutated stream longer than this costs time and says no more. */

@@ -1,7 +1,7 @@
 /** Bugs that the fuzzers and the peers have found. In: the stream that showed one. Out: its reading. */
 import assert from "node:assert/strict";
 import { serve } from "./connections.ts";
-import { bytesOf } from "./latin1.ts";
+import { bytesOf } from "../support/latin1.ts";
 
 /** `serve` lends its buffers as a busy proxy does: one given back too early holds rubbish at once. */
 

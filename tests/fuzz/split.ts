@@ -5,7 +5,7 @@
  */
 import { receive, serve } from "./connections.ts";
 import { type CorpusEntry, readCorpus } from "./corpus.ts";
-import { textOf } from "./latin1.ts";
+import { textOf } from "../support/latin1.ts";
 import { mutate } from "./mutation.ts";
 import { Random } from "./random.ts";
 import { parseStream } from "./request_stream.ts";

@@ -15,7 +15,6 @@ import {
   indexed,
   integer,
   join,
-  latin1,
   literal,
   literals,
   ping,
@@ -27,6 +26,7 @@ import {
   settings,
   tableSize,
 } from "../support/h2_frames.ts";
+import { bytesOf } from "../support/latin1.ts";
 import { codeName } from "../support/h2_peer.ts";
 import { H2Scene } from "../support/h2_scene.ts";
 
@@ -222,21 +222,21 @@ const BROKEN: readonly (readonly [says: string, block: Uint8Array])[] = [
   ["index 0", join(HEAD, Uint8Array.of(0x80))],
   ["an index behind the table", join(HEAD, indexed(62))],
   ["an index far behind the table", join(HEAD, indexed(1_000_000))],
-  ["a name's index behind the table", join(HEAD, integer(0x40, 6, 70), latin1("\x01a"))],
+  ["a name's index behind the table", join(HEAD, integer(0x40, 6, 70), bytesOf("\x01a"))],
   ["an integer without end", join(HEAD, Uint8Array.of(0xff), new Uint8Array(1000).fill(0x80))],
   [
     "an integer of 2^70",
     join(HEAD, Uint8Array.of(0xff), new Uint8Array(9).fill(0xff), Uint8Array.of(1)),
   ],
   ["an integer that is cut off", join(HEAD, Uint8Array.of(0xff, 0x80))],
-  ["a string that is cut off", join(HEAD, latin1("\x00\x05ab"))],
-  ["a string longer than 4 GiB", join(HEAD, latin1("\x00\x7f\xff\xff\xff\xff\x7f"))],
-  ["a field without a value", join(HEAD, latin1("\x00\x01a"))],
+  ["a string that is cut off", join(HEAD, bytesOf("\x00\x05ab"))],
+  ["a string longer than 4 GiB", join(HEAD, bytesOf("\x00\x7f\xff\xff\xff\xff\x7f"))],
+  ["a field without a value", join(HEAD, bytesOf("\x00\x01a"))],
   ["a table larger than allowed", join(tableSize(1_000_000), HEAD)],
   ["a table's size behind a field", join(HEAD, tableSize(0))],
-  ["Huffman's code padded with zeros", join(HEAD, latin1("\x00\x01a\x81\x18"))],
-  ["Huffman's code padded with a byte", join(HEAD, latin1("\x00\x01a\x82\x1f\xff"))],
-  ["Huffman's end of string", join(HEAD, latin1("\x00\x01a\x84\xff\xff\xff\xff"))],
+  ["Huffman's code padded with zeros", join(HEAD, bytesOf("\x00\x01a\x81\x18"))],
+  ["Huffman's code padded with a byte", join(HEAD, bytesOf("\x00\x01a\x82\x1f\xff"))],
+  ["Huffman's end of string", join(HEAD, bytesOf("\x00\x01a\x84\xff\xff\xff\xff"))],
 ];
 
 for (const [says, block] of BROKEN) {
@@ -366,11 +366,11 @@ Deno.test("a connection may start byte by byte", async () => {
 
 for (
   const [says, bytes] of [
-    ["another preface", latin1("PRI * HTTP/2.0\r\n\r\nSN\r\n\r\n")],
-    ["the preface of HTTP/1.1's upgrade", latin1("PRI * HTTP/1.1\r\n\r\nSM\r\n\r\n")],
+    ["another preface", bytesOf("PRI * HTTP/2.0\r\n\r\nSN\r\n\r\n")],
+    ["the preface of HTTP/1.1's upgrade", bytesOf("PRI * HTTP/1.1\r\n\r\nSM\r\n\r\n")],
     ["a frame that is not SETTINGS", join(PREFACE, ping())],
     ["HEADERS before SETTINGS", join(PREFACE, headers(1, get("/ok"), { end: true }))],
-    ["an acknowledgement in place of SETTINGS", join(PREFACE, latin1("\0\0\0\x04\x01\0\0\0\0"))],
+    ["an acknowledgement in place of SETTINGS", join(PREFACE, bytesOf("\0\0\0\x04\x01\0\0\0\0"))],
   ] as const
 ) {
   Deno.test(`${says} is not a valid start of a connection`, async () => {

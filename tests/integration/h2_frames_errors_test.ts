@@ -14,7 +14,6 @@ import {
   goAway,
   headers,
   join,
-  latin1,
   literals,
   ping,
   post,
@@ -28,6 +27,7 @@ import {
   u32,
   windowUpdate,
 } from "../support/h2_frames.ts";
+import { bytesOf } from "../support/latin1.ts";
 import { codeName, type H2Peer } from "../support/h2_peer.ts";
 import { H2Scene } from "../support/h2_scene.ts";
 
@@ -234,10 +234,10 @@ Deno.test("HEADERS that depend on themselves reset their stream, and the table s
 const BORNE: readonly (readonly [says: string, (peer: H2Peer) => Uint8Array])[] = [
   ["PRIORITY on an idle stream", () => priority(101)],
   ["PRIORITY on a stream that depends on one that never was", () => priority(1, 99)],
-  ["PRIORITY_UPDATE", () => frame(FRAME.PRIORITY_UPDATE, 0, 0, join(u32(1), latin1("u=0, i")))],
+  ["PRIORITY_UPDATE", () => frame(FRAME.PRIORITY_UPDATE, 0, 0, join(u32(1), bytesOf("u=0, i")))],
   [
     "PRIORITY_UPDATE that is no structured field",
-    () => frame(FRAME.PRIORITY_UPDATE, 0, 0, join(u32(1), latin1("\xff\xff"))),
+    () => frame(FRAME.PRIORITY_UPDATE, 0, 0, join(u32(1), bytesOf("\xff\xff"))),
   ],
   ["unknown settings", () => settings([[0xabcd, 0xffffffff], [0, 1]])],
   [
@@ -286,7 +286,7 @@ Deno.test("streams over the limit are refused, others continue, and closed ones 
 Deno.test("a refused stream's head still updates the HPACK table", async () => {
   await using scene = new H2Scene({ http2Streams: 1 });
   const peer = await scene.connect();
-  const named = join(literals(get("/echo")), latin1("\x40\x03x-a\x01b"));
+  const named = join(literals(get("/echo")), bytesOf("\x40\x03x-a\x01b"));
   await peer.send(headers(1, post("/echo")), headers(3, named, { end: true }));
   assert.equal(codeName((await peer.answer(3)).reset), "REFUSED_STREAM");
   await peer.send(data(1, "", { end: true }));

@@ -12,13 +12,13 @@ import {
   headers,
   indexed,
   join,
-  latin1,
   literals,
   post,
   priorityOn,
   remembered,
   request,
 } from "../support/h2_frames.ts";
+import { bytesOf } from "../support/latin1.ts";
 import { codeName, type H2Peer } from "../support/h2_peer.ts";
 import { H2Scene } from "../support/h2_scene.ts";
 import { until } from "../support/backend.ts";
@@ -483,11 +483,11 @@ Deno.test("unknown frames, flags and the reserved bit have no effect", async () 
   const block = literals(post("/echo"));
   await peer.send(
     frame(FRAME.HEADERS, 0x4 | 0x40 | 0x80 | 0x10, 1, block),
-    frame(0xbe, 0xff, 1, latin1("whatever")),
-    frame(FRAME.DATA, 0x80 | 0x40, 0x80000001, latin1("abc")),
+    frame(0xbe, 0xff, 1, bytesOf("whatever")),
+    frame(FRAME.DATA, 0x80 | 0x40, 0x80000001, bytesOf("abc")),
     frame(0xef, 0, 0, new Uint8Array(16_384)),
-    frame(FRAME.ALTSVC, 0, 0, latin1('\0\x06a.testh2=":443"')),
-    frame(FRAME.ORIGIN, 0, 0, latin1("\0\x0dhttps://a.test")),
+    frame(FRAME.ALTSVC, 0, 0, bytesOf('\0\x06a.testh2=":443"')),
+    frame(FRAME.ORIGIN, 0, 0, bytesOf("\0\x0dhttps://a.test")),
     data(1, "", { end: true }),
   );
   assert.match((await peer.answer(1)).body, /\r\n\r\nabc$/);

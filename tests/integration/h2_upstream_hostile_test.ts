@@ -11,7 +11,6 @@ import {
   goAway,
   headers,
   join,
-  latin1,
   literals,
   ping,
   priority,
@@ -22,6 +21,7 @@ import {
   SETTINGS_ACK,
   windowUpdate,
 } from "../support/h2_frames.ts";
+import { bytesOf } from "../support/latin1.ts";
 import { H2Backend, type H2Peer, type H2PeerOptions } from "../support/h2_peer.ts";
 import { H2UpstreamProxy } from "../support/h2_upstream.ts";
 
@@ -72,14 +72,14 @@ const CASES: readonly HostileCase[] = [
   // Not HTTP/2 at all.
   {
     name: "responds in HTTP/1.1",
-    greets: latin1("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"),
+    greets: bytesOf("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"),
     says: [],
     client: 502,
     log: /^upstream_malformed: .*an answer of HTTP\/1\.1 to the preface of HTTP\/2/,
   },
   {
     name: "responds in another protocol",
-    greets: latin1("220 mail.example ESMTP ready, and waiting for you\r\n"),
+    greets: bytesOf("220 mail.example ESMTP ready, and waiting for you\r\n"),
     says: [],
     client: 502,
     log: malformed,
@@ -223,7 +223,7 @@ const CASES: readonly HostileCase[] = [
   },
   {
     name: "closes in the middle of a frame",
-    says: join(headers(1, OK), frame(FRAME.DATA, 0, 1, latin1("xyz"), 1_000)),
+    says: join(headers(1, OK), frame(FRAME.DATA, 0, 1, bytesOf("xyz"), 1_000)),
     closes: true,
     client: "cut",
     log: /^upstream_closed: closed the connection in the middle of a frame/,

@@ -1,7 +1,8 @@
 /** Deadlines of a proxy that has stood still, for want of CPU or frozen: what came meanwhile counts. */
 import assert from "node:assert/strict";
 import { Backend, playOk, until } from "../support/backend.ts";
-import { data, headers, join, latin1, post, PREFACE, settings } from "../support/h2_frames.ts";
+import { data, headers, join, post, PREFACE, settings } from "../support/h2_frames.ts";
+import { bytesOf } from "../support/latin1.ts";
 import { TestProxy } from "../support/test_proxy.ts";
 
 /** In another thread, as this one is to stand still: a part of a request, and at a sign the rest. */
@@ -32,7 +33,7 @@ const HEAD = "POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 10\r\n\r\n";
 
 for (
   const [name, begins, ends] of [
-    ["HTTP/1.1", latin1(`${HEAD}hello`), latin1("world")],
+    ["HTTP/1.1", bytesOf(`${HEAD}hello`), bytesOf("world")],
     [
       "HTTP/2",
       join(PREFACE, settings(), headers(1, post("/")), data(1, "hello")),
@@ -80,7 +81,7 @@ Deno.test("an endpoint that accepted a connection while the proxy stood still is
   try {
     Deno.connect = standStill as typeof Deno.connect;
     const client = await connect({ hostname: "127.0.0.1", port: proxy.port });
-    await client.write(latin1("GET / HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n"));
+    await client.write(bytesOf("GET / HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n"));
     const answer = await new Response(client.readable).text();
     assert.match(answer, /^HTTP\/1\.1 200 OK\r\n/);
   } finally {

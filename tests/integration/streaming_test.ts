@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { Backend, Peer, reply, signal, statusOf, until } from "../support/backend.ts";
 import { TestProxy } from "../support/test_proxy.ts";
+import { textOf } from "../support/latin1.ts";
 
 const GET = "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n";
 const POST = "POST / HTTP/1.1\r\nHost: a.test\r\n";
@@ -26,7 +27,7 @@ Deno.test("each event of a stream arrives before the next one is written", async
   const answer = (await client.reader.head("response"))!;
   let text = client.reader.rest;
   while ((heard = text.split("data: x").length - 1) < 20) {
-    text += String.fromCharCode(...(await client.read())!);
+    text += textOf((await client.read())!);
   }
   assert.equal(answer.framing, "chunked");
 });
@@ -38,7 +39,7 @@ for (const framing of ["Content-Length: 20", "Transfer-Encoding: chunked"]) {
       await peer.reader.head("request");
       let body = peer.reader.rest;
       while ((heard = body.split("x").length - 1) < 20) {
-        body += String.fromCharCode(...(await peer.read())!);
+        body += textOf((await peer.read())!);
       }
       await peer.send(reply("ok", "Connection: close\r\n"));
     });

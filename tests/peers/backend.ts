@@ -2,7 +2,7 @@
  * The backend behind both proxies. In: requests. Out: what came, by case and byte for byte, and for
  * each case the answer that the seed gives it, so that both proxies get the same.
  */
-import { bytesOf } from "../fuzz/latin1.ts";
+import { bytesOf } from "../support/latin1.ts";
 import { Random } from "../fuzz/random.ts";
 import { CASE_FIELD } from "./requests.ts";
 import { randomResponse } from "./responses.ts";

@@ -10,6 +10,7 @@ import { Backend, Peer, reply, statusOf, until } from "../support/backend.ts";
 import { TestProxy } from "../support/test_proxy.ts";
 import { findNginx, MISSING, Nginx } from "./nginx.ts";
 import { type BackendIngress, backendServers } from "./nginx_backends.ts";
+import { textOf } from "../support/latin1.ts";
 
 /** PEERS_SEED=N takes another one. */
 const SEED = Number(Deno.env.get("PEERS_SEED") ?? 20_261_128);
@@ -59,7 +60,7 @@ Deno.test("proxy-request-buffering lets the backend wait for a whole body, as by
     // Its head is there before its body is.
     let text = "";
     for (let part = await peer.read(); part !== null; part = await peer.read()) {
-      text += String.fromCharCode(...part);
+      text += textOf(part);
       const end = text.indexOf("\r\n\r\n");
       if (end === -1) continue;
       const [head, rest] = [text.slice(0, end), text.slice(end + 4)];

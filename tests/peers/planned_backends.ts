@@ -5,6 +5,7 @@
  */
 import { Backend, Peer, statusOf } from "../support/backend.ts";
 import { headerOf, type WireMessage } from "../support/wire_message.ts";
+import { textOf } from "../support/latin1.ts";
 
 /** What an endpoint does; three digits are a status. What follows the plan is 200. */
 export const STEPS = [
@@ -66,8 +67,8 @@ export class PlannedBackends {
     using client = await Peer.connect(port);
     const kind = request.method === "HEAD" ? "response to HEAD" : "response";
     const answer = request.isUpgrade
-      ? await tunnelled(client, textOf(id, request))
-      : await client.ask(textOf(id, request), kind);
+      ? await tunnelled(client, requestText(id, request))
+      : await client.ask(requestText(id, request), kind);
     const attempts = this.attemptsOf(id);
     return {
       status: statusOf(answer),
@@ -114,7 +115,7 @@ async function tunnelled(client: Peer, text: string): Promise<Pick<WireMessage, 
   await client.send(text);
   let head = "";
   for (let part = await client.read(); part !== null; part = await client.read()) {
-    head += String.fromCharCode(...part);
+    head += textOf(part);
   }
   return { head, body: "" };
 }
@@ -129,7 +130,7 @@ function responseOf(status: string, isHead: boolean): string {
   }`;
 }
 
-function textOf(id: string, request: PlannedRequest): string {
+function requestText(id: string, request: PlannedRequest): string {
   const { method, target, host, plan, body, isChunked, isUpgrade } = request;
   const length = body === "" && ["GET", "HEAD", "OPTIONS", "DELETE"].includes(method)
     ? ""

@@ -3,7 +3,7 @@
  * Out: a request as data, and its bytes. Everything that RFC 9110 and 9112 let a client vary is
  * varied; nothing that they forbid, or that we refuse on purpose, is there.
  */
-import { bytesOf } from "../fuzz/latin1.ts";
+import { bytesOf } from "../support/latin1.ts";
 import type { Random } from "../fuzz/random.ts";
 import type { Field } from "./wire.ts";
 

@@ -2,7 +2,7 @@
  * Random answers that are strictly valid. In: random choices, the request's method. Out: an answer as
  * a backend sends it, and whether the connection ends with it.
  */
-import { bytesOf } from "../fuzz/latin1.ts";
+import { bytesOf } from "../support/latin1.ts";
 import type { Random } from "../fuzz/random.ts";
 import { chunked, plainLine, randomContent, randomValue } from "./requests.ts";
 import type { Field } from "./wire.ts";

@@ -2,6 +2,7 @@
  * HTTP/1.1 messages off a socket, for the test's own ends: its client and its backend. In: a
  * connection. Out: heads, bodies and trailers, byte for byte. Shares no code with the proxy.
  */
+import { textOf } from "../support/latin1.ts";
 
 /** A field as it stands in a head: name, value without the blanks around it. */
 export type Field = readonly [string, string];
@@ -141,12 +142,4 @@ function fieldOf(line: string): Field {
   const colon = line.indexOf(":");
   if (colon < 1) throw new Error(`no field: ${line}`);
   return [line.slice(0, colon), line.slice(colon + 1).replace(/^ +| +$/g, "")];
-}
-
-function textOf(bytes: Uint8Array): string {
-  let text = "";
-  for (let i = 0; i < bytes.length; i += 8192) {
-    text += String.fromCharCode(...bytes.subarray(i, i + 8192));
-  }
-  return text;
 }

@@ -11,7 +11,6 @@ import {
   headers,
   indexed,
   join,
-  latin1,
   literals,
   post,
   PREFACE,
@@ -20,6 +19,7 @@ import {
   SETTING,
   windowUpdate,
 } from "../support/h2_frames.ts";
+import { bytesOf } from "../support/latin1.ts";
 import { type Flood, FLOODS } from "../support/h2_floods.ts";
 import { Origin } from "../support/h2_origin.ts";
 import { H2Peer, type H2PeerOptions } from "../support/h2_peer.ts";
@@ -107,7 +107,7 @@ const MORE: readonly Attack[] = [
   {
     says: "no frames at all",
     options: { rude: true },
-    run: (peer) => peer.send(latin1("x".repeat(100_000))),
+    run: (peer) => peer.send(bytesOf("x".repeat(100_000))),
   },
 ];
 

@@ -12,6 +12,7 @@
  */
 import { type AddressInfo, connect, createServer, type Server } from "node:net";
 import { asciiBytes } from "../../proxy/http/fields.ts";
+import { textOf } from "./latin1.ts";
 import { PlayedBackend } from "./played_backend.ts";
 import { type MessageKind, MessageReader, type WireMessage } from "./wire_message.ts";
 
@@ -123,11 +124,7 @@ export class Peer {
   async #readText(): Promise<string | null> {
     const view = await this.read();
     if (view === null) return null;
-    let text = "";
-    for (let at = 0; at < view.length; at += 4096) {
-      text += String.fromCharCode(...view.subarray(at, at + 4096));
-    }
-    return text;
+    return textOf(view);
   }
 }
 

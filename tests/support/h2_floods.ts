@@ -15,7 +15,6 @@ import {
   goAway,
   headers,
   join,
-  latin1,
   ping,
   post,
   priority,
@@ -26,6 +25,7 @@ import {
   u32,
   windowUpdate,
 } from "./h2_frames.ts";
+import { bytesOf } from "./latin1.ts";
 import type { H2Peer } from "./h2_peer.ts";
 
 /** How many units of an attack were taken before the connection was cut. */
@@ -197,7 +197,7 @@ export const FLOODS: readonly Flood[] = [
   {
     says: "PRIORITY_UPDATE",
     ...control,
-    unit: pinged(() => frame(FRAME.PRIORITY_UPDATE, 0, 0, join(u32(1), latin1("u=1")))),
+    unit: pinged(() => frame(FRAME.PRIORITY_UPDATE, 0, 0, join(u32(1), bytesOf("u=1")))),
   },
   { says: "frames of an unknown type", ...control, unit: pinged(() => frame(0xfa, 0xff, 0)) },
   {

@@ -23,9 +23,9 @@ import {
   PREFACE,
   settings,
   SETTINGS_ACK,
-  textOf,
   windowUpdate,
 } from "./h2_frames.ts";
+import { textOf } from "./latin1.ts";
 import type { Ending } from "./backend.ts";
 import { PlayedBackend } from "./played_backend.ts";
 

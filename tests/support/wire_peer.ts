@@ -7,6 +7,7 @@
  *     const answer = await client.answers.message("response");
  */
 import { asciiBytes } from "../../proxy/http/fields.ts";
+import { textOf } from "./latin1.ts";
 import { TakenBytes } from "./taken_bytes.ts";
 import { MessageReader, type WireMessage } from "./wire_message.ts";
 
@@ -66,21 +67,13 @@ class WireConnection {
   async #read(): Promise<string | null> {
     try {
       const count = await this.#connection.read(this.#buffer);
-      if (count !== null) return latin1(this.#buffer.subarray(0, count));
+      if (count !== null) return textOf(this.#buffer.subarray(0, count));
       this.ending ||= "closes";
     } catch {
       this.ending ||= "resets";
     }
     return null;
   }
-}
-
-const decoder = new TextDecoder("latin1");
-
-function latin1(bytes: Uint8Array): string {
-  // The decoder reads latin1 as windows-1252, which differs from 0x80 to 0x9f.
-  for (const byte of bytes) if (byte >= 0x80) return String.fromCharCode(...bytes);
-  return decoder.decode(bytes);
 }
 
 /** A client on one connection. */

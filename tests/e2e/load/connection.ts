@@ -4,6 +4,7 @@
  */
 import { MessageReader, type WireMessage } from "../../support/wire_message.ts";
 import type { FailureKind } from "./plan.ts";
+import { textOf } from "../../support/latin1.ts";
 
 export interface Target {
   readonly address: string;
@@ -150,7 +151,7 @@ export class Connection {
   async #read(): Promise<string | null> {
     try {
       const count = await this.#conn.read(this.#buffer);
-      if (count !== null) return latin1(this.#buffer.subarray(0, count));
+      if (count !== null) return textOf(this.#buffer.subarray(0, count));
     } catch (error) {
       if (error instanceof Deno.errors.ConnectionReset) this.#ending = "reset";
       else this.#detail = String(error);
@@ -158,12 +159,4 @@ export class Connection {
     this.close();
     return null;
   }
-}
-
-function latin1(bytes: Uint8Array): string {
-  let text = "";
-  for (let at = 0; at < bytes.length; at += 4096) {
-    text += String.fromCharCode(...bytes.subarray(at, at + 4096));
-  }
-  return text;
 }
