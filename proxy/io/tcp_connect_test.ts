@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { refusingPort } from "../../tests/support/backend.ts";
 import { connectTcp } from "./tcp_connect.ts";
 
 /** A listener on loopback, and what has been accepted from it. */
@@ -18,8 +19,7 @@ Deno.test("a connection to a listening address opens", async () => {
 });
 
 Deno.test("a port without a listener rejects with ConnectionRefused", async () => {
-  const { listener, address } = listen();
-  listener.close();
+  const address = { hostname: "127.0.0.1", port: refusingPort() };
   const connecting = connectTcp(address, new AbortController().signal);
   await assert.rejects(connecting, Deno.errors.ConnectionRefused);
 });

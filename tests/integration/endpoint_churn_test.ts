@@ -1,7 +1,7 @@
 /** Endpoints that come and go while clients are asking: rolling updates, and none left at all. */
 import assert from "node:assert/strict";
 import { Random } from "../fuzz/random.ts";
-import { Backend, Peer, statusOf, until } from "../support/backend.ts";
+import { Backend, Peer, refusingPort, statusOf, until } from "../support/backend.ts";
 import { snapshotOf, TestProxy } from "../support/test_proxy.ts";
 
 const GET = "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n";
@@ -116,9 +116,7 @@ Deno.test("without an endpoint 503 is sent at once, and 200 with the first reque
 
 Deno.test("endpoints that were all failing when removed are used at once when they are back", async () => {
   await using backend = new Backend();
-  const gone = new Backend();
-  const { port } = gone;
-  await gone[Symbol.asyncDispose]();
+  const port = refusingPort();
   using proxy = new TestProxy([port], { ejectionTime: 3_600_000 });
   using client = await Peer.connect(proxy.port);
   for (let i = 0; i < 10; i++) assert.equal(statusOf(await client.ask(GET)), 502);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { Limits } from "../../proxy/http/limits.ts";
 import type { ProxyServerOptions } from "../../proxy/server.ts";
-import { Backend, until } from "../support/backend.ts";
+import { Backend, refusingPort, until } from "../support/backend.ts";
 import { GrpcBackend, grpcSnapshotOf } from "../support/grpc_backend.ts";
 import { GrpcClient, type Outcome } from "../support/grpc_client.ts";
 import { CODE, data, rstStream } from "../support/h2_frames.ts";
@@ -28,14 +28,6 @@ async function scene(
       proxy[Symbol.dispose]();
     },
   };
-}
-
-/** A port where nobody listens. */
-function deadPort(): number {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const { port } = listener.addr;
-  listener.close();
-  return port;
 }
 
 /** Fails unless the call has ended with our own failure, as one head and nothing else. */
@@ -122,7 +114,7 @@ Deno.test("a backend that is unreachable, or closes before its response, is UNAV
   await using closing = new H2Backend(async (peer) => {
     await peer.until("a request", () => peer.streams.size > 0);
   });
-  for (const port of [deadPort(), closing.port]) {
+  for (const port of [refusingPort(), closing.port]) {
     await using it = await scene([port]);
     assertFailed(await it.client.call("Echo"), 14);
   }
@@ -142,7 +134,7 @@ Deno.test("a call that the proxy fails counts as 5xx, and one that a backend ser
         : []
     );
   };
-  assert.deepEqual(await counts(deadPort()), ["5xx"]);
+  assert.deepEqual(await counts(refusingPort()), ["5xx"]);
   assert.deepEqual(await counts(backend.port), ["2xx"]);
 });
 

@@ -1,6 +1,6 @@
 /** How requests share connections of HTTP/2 to a backend: how many there are, and when they end. */
 import assert from "node:assert/strict";
-import { Peer, statusOf, until } from "../support/backend.ts";
+import { Peer, refusingPort, statusOf, until } from "../support/backend.ts";
 import { answerText, H2Server } from "../support/h2_backend.ts";
 import {
   CODE,
@@ -456,10 +456,7 @@ Deno.test("a peer that becomes silent gets a PING, and is closed if it does not 
 });
 
 Deno.test("a hundred requests to an unreachable cold endpoint fail, and leave nothing behind", async () => {
-  const gone = await H2Server.start(answerText("x"));
-  const { port } = gone;
-  await gone[Symbol.asyncDispose]();
-  using proxy = new H2UpstreamProxy([port]);
+  using proxy = new H2UpstreamProxy([refusingPort()]);
   const statuses = await Promise.all(Array.from({ length: 100 }, () => ask(proxy.port)));
   assert.deepEqual(new Set(statuses), new Set([502]));
   await until("no request is under way", () => proxy.server.upstreamRequestCount === 0);

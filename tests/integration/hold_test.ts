@@ -135,9 +135,7 @@ Deno.test("requests do not wait for a missing Service, nor for a deleted one", a
 });
 
 Deno.test("a request whose only endpoint refuses and is removed waits for the next one", async () => {
-  const gone = new Backend();
-  const { port } = gone;
-  await gone[Symbol.asyncDispose]();
+  const port = refusingPort();
   using proxy = new TestProxy([port], WAITS);
   using slow = new SlowConnect(port);
   using client = await Peer.connect(proxy.port);

@@ -1,7 +1,7 @@
 /** After which failures the requests of a route are retried, as its policy says. */
 import assert from "node:assert/strict";
 import type { Policy, Upstream } from "../../shared/snapshot/types.ts";
-import { Backend, Peer, reply, statusOf } from "../support/backend.ts";
+import { Backend, Peer, refusingPort, reply, statusOf } from "../support/backend.ts";
 import { filteredSnapshot, upstreamTo, WEB } from "../support/filtered_routes.ts";
 import { data, headers, post } from "../support/h2_frames.ts";
 import { H2Server } from "../support/h2_backend.ts";
@@ -116,10 +116,7 @@ for (const [on, failure, request, fails] of CASES) {
 
 Deno.test("a refused connection is no reason to retry where retries are off", async () => {
   await using other = echoingBackend();
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const { port } = listener.addr;
-  listener.close();
-  using proxy = proxyTo(upstreamTo(WEB, [port, other.port]), { retry: { on: [] } });
+  using proxy = proxyTo(upstreamTo(WEB, [refusingPort(), other.port]), { retry: { on: [] } });
   const answers = await responsesOf(proxy.port, GET);
   assert.deepEqual(answers.map(statusOf).sort(), [200, 502]);
 });

@@ -222,12 +222,20 @@ export async function sendAndReset(port: number, text: string, when: Promise<unk
   });
 }
 
-/** A port on which nothing listens. */
+/**
+ * A port of 127.0.0.1 on which nothing listens, and that no listener on port 0 gets meanwhile, as one that was
+ * closed would be given to another test: systems choose from 32768 on (Linux), or from 49152.
+ */
 export function refusingPort(): number {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const { port } = listener.addr;
-  listener.close();
-  return port;
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 10_000);
+    try {
+      Deno.listen({ hostname: "127.0.0.1", port }).close();
+      return port;
+    } catch (error) {
+      if (!(error instanceof Deno.errors.AddrInUse)) throw error;
+    }
+  }
 }
 
 /** Waits until `condition` holds; fails with `what` when it does not within `patience` (ms). */

@@ -8,6 +8,7 @@ import type { LogFields } from "../../shared/log.ts";
 import type { Route, Snapshot } from "../../shared/snapshot/types.ts";
 import { DEFAULT_LIMITS, type Limits } from "../../proxy/http/limits.ts";
 import { ProxyServer } from "../../proxy/server.ts";
+import { refusingPort } from "../support/backend.ts";
 import { afterLoopTime, withinLoopTime } from "../support/loop_time.ts";
 import { messageText, type WireMessage } from "../support/wire_message.ts";
 import { WireBackend, WireClient } from "../support/wire_peer.ts";
@@ -313,9 +314,6 @@ function compare(what: string, seen: readonly WireMessage[], wanted: readonly Ma
   return found;
 }
 
-/** A port on which nobody listens, and that no other test is given. */
-const REFUSING = 1;
-
 /**
  * Every host leads to the backend, but for `missing.test` (404), `broken.test` (500), `empty.test`
  * (503), `closed.test` (503 for good) and `refusing.test` (a port on which nobody listens).
@@ -350,7 +348,7 @@ function snapshotOf(backend: number): Snapshot {
       route("*", { kind: "forward", backends: [{ upstream: "default/web:80" }] }),
     ],
     defaultAction: null,
-    upstreams: [upstream("default/refusing:80", REFUSING), upstream("default/web:80", backend)],
+    upstreams: [upstream("default/refusing:80", refusingPort()), upstream("default/web:80", backend)],
     certificates: [],
     defaultCertificate: null,
   };
