@@ -18,8 +18,11 @@ export type CpuClock = () => number;
 /** A whole input may cost less than so many times its sixteenths: 64 times one of them. */
 export const MAX_GROWTH = 4;
 
-/** Below it one look is enough. */
+/** Below it one look is enough, and one round of it if that took `SURE`. */
 const PLAINLY_LINEAR = 2;
+
+/** CPU time of a round, in µs, that a pause of the engine does not turn from quadratic to linear. */
+const SURE = 1_000;
 
 /**
  * Above it in two closer looks, a further one finds the same. In the first of them, whose rounds are short, nine
@@ -47,6 +50,10 @@ const CLOSER_LOOKS: readonly Look[] = [
 
 const PARTS = 16;
 
+/** CPU time of a whole input, in µs, from which on a few of its sixteenths stand for all: long ones vary less. */
+const LONG = 5_000;
+const PARTS_OF_LONG = 4;
+
 /** What the whole costs in place of its parts, in the look at which that is least. */
 export function growthOf(pair: Pair, cpu: CpuClock): number {
   let growth = lookAt(pair, cpu, FIRST_LOOK);
@@ -58,24 +65,27 @@ export function growthOf(pair: Pair, cpu: CpuClock): number {
   return growth;
 }
 
+/** The whole goes first: what the engine compiles in the first round is on the side that may not grow. */
 function lookAt({ whole, sixteenth }: Pair, cpu: CpuClock, { rounds, least, most }: Look): number {
   let ofParts = Infinity;
   let ofWhole = Infinity;
   let repetitions = 1;
   for (let round = 0, spent = 0; round < rounds && spent < most;) {
     const start = cpu();
-    for (let i = 0; i < PARTS * repetitions; i++) sixteenth();
-    const middle = cpu();
     for (let i = 0; i < repetitions; i++) whole();
+    const middle = cpu();
+    const parts = middle - start < LONG * repetitions ? PARTS : PARTS_OF_LONG;
+    for (let i = 0; i < parts * repetitions; i++) sixteenth();
     const end = cpu();
     if (end - start < least) {
       repetitions *= 2;
       continue;
     }
-    ofParts = Math.min(ofParts, middle - start);
-    ofWhole = Math.min(ofWhole, end - middle);
+    ofWhole = Math.min(ofWhole, middle - start);
+    ofParts = Math.min(ofParts, (end - middle) * PARTS / parts);
     spent += end - start;
     round++;
+    if (spent > SURE && ofWhole / ofParts < PLAINLY_LINEAR) break;
   }
   return ofWhole / Math.max(ofParts, 1);
 }

@@ -88,7 +88,7 @@ export function redirectsLinearly(
 function specificity(pattern: string, host: string, listener?: Listener): number {
   if (pattern === host) return 1000;
   if (pattern === "*") return 1;
-  if (!pattern.startsWith("*")) return 0;
+  if (!pattern.startsWith("*") || !host.endsWith(pattern.slice(1))) return 0;
   const [, ...wanted] = pattern.split(".");
   const labels = host.split(".");
   const more = labels.length - wanted.length;

@@ -2,14 +2,14 @@
  * Groups of test files that share an isolate. In: the paths of test files. Out: groups, and the text
  * of a module that runs one. Pure.
  *
- * `deno test` gives each file an isolate, which loads all of its modules: groups of 659 files take 706
- * s of CPU in place of 808, and groups of at most eight whatever their folder 93 to 96 s in cli, dev,
- * tools, bench and shared in place of 97 to 111 for groups of one folder each. Files of a group are imported one after the other into one isolate; the
- * name of each test starts with its file, so that the output names files and not groups.
+ * `deno test` gives each file an isolate, which loads all of its modules: to load 659 files and run none
+ * of their tests takes 195 s of CPU, in groups of at most eight 46, and of sixteen 37. Files of a group are
+ * imported one after the other into one isolate; the name of each test starts with its file, so that the
+ * output names files and not groups.
  */
 
-/** Not tuned: one isolate in eight is left, and a group is short beside the whole. */
-const FILES_A_GROUP = 8;
+/** Not tuned: one isolate in sixteen is left, and a group is short beside the whole. */
+const FILES_A_GROUP = 16;
 
 /** @param files Those of one folder of `test.include`, in order: neighbours share most of their modules. */
 export function groupFiles(files: readonly string[]): string[][] {
