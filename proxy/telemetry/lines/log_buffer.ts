@@ -4,6 +4,7 @@
  * escape, which are nearly all.
  */
 import { escapeUnsafe } from "../../../shared/log.ts";
+import { latin1 } from "../../http/fields.ts";
 
 /** Room that every piece leaves for names and numbers behind it, in bytes. */
 const SLACK = 1024;
@@ -140,7 +141,7 @@ export class LogBuffer {
     bytes[at++] = QUOTE;
     for (let i = start; i < end; i++) {
       if (PLAIN[from[i]] === 0) {
-        return this.#escaped(String.fromCharCode(...from.subarray(start, end)));
+        return this.#escaped(latin1(from, start, end));
       }
       bytes[at++] = from[i];
     }
