@@ -70,7 +70,12 @@ async function readAll(client: Deno.TlsConn, pattern: (at: number) => number): P
 }
 
 const pattern = (at: number) => (at * 31 + (at >> 8)) & 255;
-const patterned = (length: number) => Uint8Array.from({ length }, (_, at) => pattern(at));
+
+function patterned(length: number): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(length);
+  for (let at = 0; at < length; at++) bytes[at] = pattern(at);
+  return bytes;
+}
 
 for (const way of WAYS) {
   Deno.test(`TLS ${way}: data arrives in both directions, and each end is reported`, async () => {

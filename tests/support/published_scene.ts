@@ -117,7 +117,8 @@ function toCertificate(i: number, keyBytes: number, chainBytes: number): Certifi
 /** Text that does not compress, as DER in base64 does not. */
 function pem(label: string, seed: number, bytes: number): string {
   const random = new Random(seed);
-  const der = Uint8Array.from({ length: Math.floor(bytes * 3 / 4) }, () => random.below(256));
+  const der = new Uint8Array(Math.floor(bytes * 3 / 4));
+  for (let i = 0; i < der.length; i++) der[i] = random.below(256);
   return `-----BEGIN ${label}-----\n${der.toBase64()}\n-----END ${label}-----\n`;
 }
 
