@@ -8,7 +8,7 @@ import { type Column, tableLines } from "../cli/terminal/table.ts";
 import { wrapLine } from "../cli/terminal/wrapped_lines.ts";
 import { defaultPlace, type Place, upstreamsOf } from "../shared/snapshot/forward_action.ts";
 import { explain } from "../proxy/router/explain.ts";
-import type { SocketStates } from "../proxy/listen/listener_sockets.ts";
+import type { SocketStates } from "../proxy/listen/socket_states.ts";
 import { type Address, formatAddress } from "../shared/net/address.ts";
 import type { Action, Certificate, Route, Snapshot, Upstream } from "../shared/snapshot/types.ts";
 import { isOfIngress } from "./gateway/gateway_routes.ts";

@@ -4,7 +4,7 @@
  */
 import { CertificateLoader } from "../proxy/certificates/loader.ts";
 import { DEFAULT_LIMITS } from "../proxy/http/limits.ts";
-import type { SocketStates } from "../proxy/listen/listener_sockets.ts";
+import type { SocketStates } from "../proxy/listen/socket_states.ts";
 import { SnapshotDiffer } from "../proxy/config/diff.ts";
 import type { ErrorPage } from "../proxy/forward/local_reply.ts";
 import type { ExchangeRecord } from "../proxy/http/message.ts";

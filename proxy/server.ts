@@ -28,11 +28,8 @@ import type { CertificateEntry, ServerCertificate } from "./certificates/store.t
 import { ActiveRoutes } from "./route/active_routes.ts";
 import { emptyQueues, idleGrace, retireAll, sleep, waitUntil } from "./listen/drain.ts";
 import { Listener } from "./listen/listener.ts";
-import {
-  ListenerSockets,
-  type ListenerSocketsOptions,
-  type SocketStates,
-} from "./listen/listener_sockets.ts";
+import { ListenerSockets, type ListenerSocketsOptions } from "./listen/listener_sockets.ts";
+import type { SocketStates } from "./listen/socket_states.ts";
 import { ForwardedFields } from "./http/forwarded_fields.ts";
 import { LoopMark } from "./http/loop_mark.ts";
 import { Timeout } from "./io/timeout.ts";

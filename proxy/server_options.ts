@@ -6,7 +6,7 @@ import type { Logger } from "../shared/log.ts";
 import type { Balance } from "../shared/snapshot/types.ts";
 import type { ListenRange } from "../shared/net/port_range.ts";
 import type { ConnectionCounts } from "./listen/connection_counts.ts";
-import type { SocketStates } from "./listen/listener_sockets.ts";
+import type { SocketStates } from "./listen/socket_states.ts";
 import type { ErrorPage } from "./forward/local_reply.ts";
 import type { FilterMakers } from "./filters/registry.ts";
 import type { VerifyPassword } from "./filters/passwords/messages.ts";

@@ -4,7 +4,7 @@
  * opened.
  */
 import { explain } from "../../proxy/router/explain.ts";
-import type { SocketStates } from "../../proxy/listen/listener_sockets.ts";
+import type { SocketStates } from "../../proxy/listen/socket_states.ts";
 import { type Address, formatAddress } from "../../shared/net/address.ts";
 import { upstreamsOf } from "../../shared/snapshot/forward_action.ts";
 import {

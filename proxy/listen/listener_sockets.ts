@@ -20,17 +20,11 @@ import { emptyQueues, idleGrace, retireAll } from "./drain.ts";
 import { Listener, type ListenerOptions, type Peer } from "./listener.ts";
 import { LOOK_INTERVAL } from "./port_watch.ts";
 import { type SocketSpec, socketSpecs, sortedObstacles } from "./socket_specs.ts";
+import type { SocketStates } from "./socket_states.ts";
 import { TlsListener, type TlsListenerOptions } from "./tls_listener.ts";
 
 /** After a socket could not be opened, in ms: what is in its way may have gone. */
 const RETRY = 3_000;
-
-export interface SocketStates {
-  /** Sorted; those that are about to close are among them. */
-  readonly open: readonly string[];
-  /** Sorted by socket. */
-  readonly obstacles: readonly SocketObstacle[];
-}
 
 /** How a connection has come. */
 export interface Arrival {
@@ -349,24 +343,6 @@ export class ListenerSockets {
     this.#shown = states;
     this.#options.onChange();
   }
-}
-
-/** Of several event loops: sockets that are open in each of them, and obstacles of any. */
-export function joinedStates(all: readonly SocketStates[]): SocketStates {
-  const [first, ...others] = all;
-  if (first === undefined) return { open: [], obstacles: [] };
-  if (others.length === 0) return first;
-  const counts = new Map<string, number>();
-  for (const socket of all.flatMap(({ open }) => open)) {
-    counts.set(socket, (counts.get(socket) ?? 0) + 1);
-  }
-  const obstacles = new Map(
-    all.flatMap(({ obstacles }) => obstacles).map(({ socket, reason }) => [socket, reason]),
-  );
-  return {
-    open: [...counts].filter(([, count]) => count === all.length).map(([socket]) => socket).sort(),
-    obstacles: sortedObstacles(obstacles),
-  };
 }
 
 /** What the system says, as a clause with the remedy. */

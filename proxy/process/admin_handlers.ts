@@ -4,45 +4,20 @@
  * for this machine alone.
  */
 import { processCpuTime } from "../../shared/cpu_time.ts";
-import { upstreamsOf } from "../../shared/snapshot/forward_action.ts";
 import { formatAddress } from "../../shared/net/address.ts";
-import { textResponse } from "../../shared/admin/response.ts";
+import { jsonResponse, textResponse } from "../../shared/admin/response.ts";
 import { type AdminHandler, loopbackOnly } from "../../shared/admin/server.ts";
 import type { PathOptions } from "../../shared/path/canonical_path.ts";
-import {
-  isToken,
-  parseRequestedHeader,
-  parseRequestedUrl,
-  type RequestedUrl,
-} from "../../shared/path/requested_url.ts";
-import { gatewayOf, sharedSocketOf } from "../../shared/snapshot/listener_id.ts";
-import type { Action, Listener, Snapshot } from "../../shared/snapshot/types.ts";
 import { serialiseSnapshot } from "../../shared/snapshot/serialise.ts";
-import { prefersJson, prefersOpenMetrics } from "../http/accept.ts";
+import { prefersOpenMetrics } from "../http/accept.ts";
 import type { Limits } from "../http/limits.ts";
-import type { SocketStates } from "../listen/listener_sockets.ts";
+import type { SocketStates } from "../listen/socket_states.ts";
 import { memoryInUse } from "../listen/overload.ts";
-import {
-  explain,
-  type Explanation,
-  matchedPath,
-  placeOf,
-  redirectUrl,
-  turnedOffBy,
-} from "../router/explain.ts";
 import { CONTENT_TYPES, streamPieces } from "../telemetry/exposition.ts";
-import { explainedListener } from "./explained_listener.ts";
-import { explainedSettings } from "./explained_settings.ts";
 import { Scrapes } from "./scrapes.ts";
 import type { ConfigurationState } from "./sources.ts";
 import type { TelemetryHub } from "../telemetry/hub.ts";
-
-/**
- * The port to which plain HTTP is redirected; null where it is not, or not yet.
- *
- * @param isForced Whether a route is redirected whatever `--ssl-redirect` says.
- */
-type RedirectPort = (isForced: boolean) => number | null;
+import type { RedirectPort } from "./explanation_page.ts";
 
 export interface AdminHandlersOptions {
   readonly hub: TelemetryHub;
@@ -65,7 +40,11 @@ export function adminHandlers(
     "/metrics": metricsHandler({ hub, version, limits }),
     "/configuration": loopbackOnly(() => showConfiguration(state(), sockets())),
     "/snapshot": loopbackOnly(() => showSnapshot(hub)),
-    "/explain": loopbackOnly((request) => showExplanation(hub, redirectPort, paths, request)),
+    "/explain": loopbackOnly(async (request) => {
+      // The router takes memory, which the supervisor of several workers needs for nothing else.
+      const { explanationPage } = await import("./explanation_page.ts");
+      return explanationPage(hub, redirectPort, paths, request);
+    }),
   };
 }
 
@@ -124,7 +103,7 @@ function showConfiguration(
     refused: stream.refused,
     zone: stream.zone,
   };
-  return json(JSON.stringify({ inForce, file, stream: shown, sockets }));
+  return jsonResponse(JSON.stringify({ inForce, file, stream: shown, sockets }));
 }
 
 function seconds(ms: number | null): number | null {
@@ -134,204 +113,9 @@ function seconds(ms: number | null): number | null {
 /** JSON: the snapshot in force, keys redacted, with its age. */
 function showSnapshot(hub: TelemetryHub): Response {
   const { inForce } = hub;
-  if (inForce === null) return text(503, "No snapshot is active yet");
+  if (inForce === null) return textResponse(503, "No snapshot is active yet");
   const { version } = inForce.snapshot;
   const head = JSON.stringify({ version, ageSeconds: Math.round(inForce.age) / 1000 });
   const snapshot = serialiseSnapshot(inForce.snapshot, { revealKeys: false });
-  return json(`${head.slice(0, -1)},"snapshot":${snapshot}}`);
-}
-
-/** Why `?url=` takes its route: text, or JSON by Accept. Without a time limit; see `time_limit.ts`. */
-function showExplanation(
-  hub: TelemetryHub,
-  redirectPort: RedirectPort,
-  paths: PathOptions,
-  request: Request,
-): Response {
-  const { inForce } = hub;
-  if (inForce === null) return text(503, "No snapshot is active yet");
-  const { searchParams } = new URL(request.url);
-  const asked = searchParams.get("url");
-  const url = asked === null ? null : parseRequestedUrl(asked);
-  if (url === null) {
-    return text(400, "Ask for /explain?url=https://app.example.com/path, escaped as a query is");
-  }
-  const method = searchParams.get("method") ?? "GET";
-  const headers = searchParams.getAll("header").map(parseRequestedHeader);
-  if (!isToken(method) || headers.includes(null)) {
-    return text(400, "Write &method=POST and &header=X-Beta:%20yes, escaped as a query is");
-  }
-  const { snapshot } = inForce;
-  const gateway = searchParams.get("gateway");
-  const found = gateway === null ? null : explainedListener(snapshot, url, gateway);
-  if (typeof found === "string") return text(404, found);
-  // One that shares a port has all its hosts in common with Ingresses and other Gateways.
-  const listener = found === null || sharedSocketOf(found.id) !== null ? null : found;
-  const explanation = explain(snapshot, url.host, url.rawPath, paths, {
-    listener: listener?.id ?? url.scheme,
-    method,
-    query: url.query,
-    headers: headers.filter((header) => header !== null),
-  });
-  if (listener !== null) return ofGateway(request, url, explanation, listener, snapshot);
-  const redirect = redirectOf(url, explanation, redirectPort);
-  return prefersJson([request.headers.get("accept") ?? ""])
-    ? json(JSON.stringify({
-      ...plain(url, explanation, snapshot),
-      redirect,
-      redirectBy: explanation.redirect?.by ?? null,
-      redirectBecause: explanation.redirect?.because ?? null,
-    }))
-    : text(200, describe(url, explanation, snapshot, redirect));
-}
-
-/** Without routes of other addresses; certificates are those of the listener, and hosts have no redirect. */
-function ofGateway(
-  request: Request,
-  url: RequestedUrl,
-  explained: Explanation,
-  listener: Listener,
-  snapshot: Snapshot,
-): Response {
-  const gateway = gatewayOf(listener.id);
-  const explanation: Explanation = {
-    ...explained,
-    considered: explained.considered.filter(({ route }) =>
-      route.listeners?.some((id) => gatewayOf(id) === gateway) === true
-    ),
-    redirect: null,
-  };
-  const { id, certificates = [] } = listener;
-  if (prefersJson([request.headers.get("accept") ?? ""])) {
-    const { certificate: _, ...others } = plain(url, explanation, snapshot);
-    return json(JSON.stringify({ ...others, listener: id, certificates }));
-  }
-  const lines = describe(url, explanation, snapshot, null).split("\n").slice(0, -1);
-  return text(
-    200,
-    [
-      ...lines.toSpliced(1, 0, `Listener: ${printable(id)}`),
-      ...(listener.protocol === "HTTPS"
-        ? [`Certificates: ${printable(certificates.join(", ")) || "none, so handshakes fail"}`]
-        : []),
-    ].join("\n"),
-  );
-}
-
-/** Where plain HTTP is redirected to; null where it is not. */
-function redirectOf(
-  { scheme, query }: RequestedUrl,
-  explanation: Explanation,
-  redirectPort: RedirectPort,
-): string | null {
-  const { redirect } = explanation;
-  const port = redirectPort(redirect?.isForced ?? false);
-  return scheme !== "http" || port === null ? null : redirectUrl(explanation, query, port);
-}
-
-/** The explanation as data, without chains and keys. */
-function plain(url: RequestedUrl, explanation: Explanation, snapshot: Snapshot) {
-  const { outcome, considered, certificate: { by, certificate, because } } = explanation;
-  const action = actionOf(explanation);
-  const upstreams = upstreamsOf(action).flatMap((id) => upstreamOf(snapshot, id) ?? []);
-  return {
-    url: `${url.scheme}://${url.host}${url.rawPath}${url.query}`,
-    host: url.host,
-    path: matchedPath(explanation),
-    aliasOf: explanation.aliasOf,
-    outcome,
-    upstream: upstreams[0] ?? null,
-    ...(upstreams.length > 1 ? { upstreams } : {}),
-    settings: explainedSettings(placeOf(outcome), snapshot),
-    considered,
-    certificate: {
-      by,
-      because,
-      ...(certificate === null ? {} : { id: certificate.id, origin: certificate.origin }),
-    },
-  };
-}
-
-function describe(
-  url: RequestedUrl,
-  explanation: Explanation,
-  snapshot: Snapshot,
-  redirect: string | null,
-): string {
-  const { outcome, considered, certificate: choice, redirect: setting } = explanation;
-  const action = actionOf(explanation);
-  const turnedOff = turnedOffBy(setting);
-  const lines = [`${url.scheme}://${url.host}${url.rawPath}${url.query}`];
-  const matched = matchedPath(explanation);
-  if (matched !== null && matched !== url.rawPath) lines.push(`  matched as ${matched}`);
-  if (explanation.aliasOf !== null) lines.push(`  an alias of ${explanation.aliasOf}`);
-  if (redirect !== null) {
-    lines.push(
-      `Redirect: 308 to ${redirect}, as ${setting?.because}; what follows is for HTTPS`,
-    );
-  } else if (url.scheme === "http" && turnedOff !== null) {
-    lines.push(`Redirect: none, as ${turnedOff}`);
-  }
-  if (outcome.kind === "route") {
-    const { kind, namespace, name, field } = outcome.route.origin;
-    lines.push(`Route: ${outcome.route.id}`, `  from ${kind} ${namespace}/${name}, ${field}`);
-  } else if (outcome.kind === "default") {
-    lines.push("Route: none, so the default backend gets it");
-  } else {
-    lines.push(
-      outcome.kind === "refused"
-        ? `Route: none, since ${outcome.reason}: 400`
-        : "Route: none matches, and there is no default backend: 404",
-    );
-  }
-  if (outcome.kind === "route" && outcome.problem !== undefined) {
-    lines.push(`  returns 500: ${outcome.problem}`);
-  } else if (action !== null) lines.push(`  ${describeAction(action)}`);
-  for (const id of upstreamsOf(action)) lines.push(`  ${describeUpstream(snapshot, id)}`);
-  for (const { route, lostBecause } of considered) {
-    lines.push(`Considered: ${route.id}`, `  lost because ${lostBecause}`);
-  }
-  const chosen = choice.certificate === null ? "none" : choice.certificate.id;
-  lines.push(`Certificate: ${chosen}, since ${choice.because}`);
-  return lines.map(printable).join("\n");
-}
-
-function actionOf({ outcome }: Explanation): Action | null {
-  if (outcome.kind === "route") return outcome.route.action;
-  return outcome.kind === "default" ? outcome.action : null;
-}
-
-function describeAction(action: Action): string {
-  return action.kind === "forward"
-    ? `forwards to ${upstreamsOf(action).join(" or ") || "no upstream"}`
-    : `returns ${action.status}: ${action.reason}`;
-}
-
-function describeUpstream(snapshot: Snapshot, id: string): string {
-  const upstream = upstreamOf(snapshot, id);
-  if (upstream === undefined) return "which the snapshot does not have";
-  const { addresses } = upstream;
-  if (addresses.kind === "dns") return `resolved from ${addresses.name}:${addresses.port}`;
-  const count = addresses.endpoints.length;
-  return `with ${count} endpoint${count === 1 ? "" : "s"}`;
-}
-
-function upstreamOf(snapshot: Snapshot, id: string) {
-  return snapshot.upstreams.find((upstream) => upstream.id === id);
-}
-
-/** Control characters of what somebody asked for do not reach a terminal. */
-function printable(line: string): string {
-  return line.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, "\ufffd");
-}
-
-function json(body: string): Response {
-  return new Response(`${body}\n`, { headers: { "content-type": "application/json" } });
-}
-
-function text(status: number, body: string): Response {
-  return new Response(`${body}\n`, {
-    status,
-    headers: { "content-type": "text/plain; charset=utf-8" },
-  });
+  return jsonResponse(`${head.slice(0, -1)},"snapshot":${snapshot}}`);
 }

@@ -5,12 +5,10 @@
  */
 import type { Snapshot } from "../../shared/snapshot/types.ts";
 import type { SnapshotDelta } from "../config/diff.ts";
-import { type Address, describeListenError } from "../../shared/net/address.ts";
+import type { Address } from "../../shared/net/address.ts";
 import type { ServerCertificate } from "../certificates/store.ts";
-import type { SocketStates } from "../listen/listener_sockets.ts";
-import { type DrainOptions, ProxyServer, type ProxyServerOptions } from "../server.ts";
-import type { TelemetryHub } from "../telemetry/hub.ts";
-import { Telemetry } from "../telemetry/telemetry.ts";
+import type { SocketStates } from "../listen/socket_states.ts";
+import type { DrainOptions } from "../server.ts";
 import type { Listening } from "./worker_protocol.ts";
 
 /** A snapshot, and its certificates as they can be used. */
@@ -43,73 +41,4 @@ export interface DataPlane {
   listen(addresses: Listening): Promise<Listening>;
   drain(options: DrainOptions): Promise<void>;
   close(): void;
-}
-
-/** One event loop: this one. */
-export class LocalPlane implements DataPlane {
-  readonly #server: ProxyServer;
-  readonly #telemetry: Telemetry;
-
-  /** @param hub what counts. */
-  constructor(options: Omit<ProxyServerOptions, "telemetry">, hub: TelemetryHub) {
-    const worker = hub.attach((message) => this.#telemetry.receive(message));
-    this.#telemetry = new Telemetry(worker.setup, (message) => worker.receive(message));
-    this.#telemetry.sampleLoop();
-    this.#server = new ProxyServer({ ...options, telemetry: this.#telemetry });
-  }
-
-  async apply(delta: SnapshotDelta): Promise<void> {
-    this.#server.applyDelta(delta);
-    await this.#server.socketsSettled;
-  }
-
-  get sockets(): SocketStates {
-    return this.#server.sockets;
-  }
-
-  setZone(zone: string | null): void {
-    this.#server.setZone(zone);
-  }
-
-  protect(address: Address): void {
-    this.#server.protect(address);
-  }
-
-  listen(addresses: Listening): Promise<Listening> {
-    return listenAll(this.#server, addresses);
-  }
-
-  async drain(options: DrainOptions): Promise<void> {
-    await this.#server.drain(options);
-    this.#telemetry.close();
-  }
-
-  close(): void {
-    this.#server.close();
-    this.#telemetry.close();
-  }
-}
-
-/**
- * Listens on all addresses with one server, then on sockets of listeners. Rejects with one line for
- * people where an address cannot be had.
- */
-export async function listenAll(
-  server: ProxyServer,
-  { http, https }: Listening,
-): Promise<Listening> {
-  const bound: { http: Address[]; https: Address[] } = { http: [], https: [] };
-  for (const [scheme, addresses] of [["http", http], ["https", https]] as const) {
-    for (const address of addresses) {
-      try {
-        bound[scheme].push(
-          scheme === "http" ? server.listen(address) : await server.listenTls(address),
-        );
-      } catch (error) {
-        throw new Error(describeListenError(error, address, `--listen-${scheme}`));
-      }
-    }
-  }
-  await server.openSockets();
-  return bound;
 }

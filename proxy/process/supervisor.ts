@@ -19,7 +19,8 @@ import { newLoopMark } from "../../shared/loop_mark_generator.ts";
 import { VERSION } from "../../shared/version.ts";
 import { adminHandlers } from "./admin_handlers.ts";
 import { CertificateLoader } from "../certificates/loader.ts";
-import { type DataPlane, LocalPlane } from "./data_plane.ts";
+import type { DataPlane } from "./data_plane.ts";
+import type { LocalPlane } from "./local_plane.ts";
 import { SnapshotDiffer } from "../config/diff.ts";
 import { ExpiryTimer } from "../certificates/expiry.ts";
 import { onIpv4 } from "../cli/listen_addresses.ts";
@@ -39,9 +40,16 @@ let supervisor: Supervisor | null = null;
 let threads: readonly LinkedThread[] = [];
 
 self.onmessage = ({ data }: MessageEvent<ToSupervisor>) => {
-  if (data.kind === "stop") return supervisor?.stop();
-  if (data.kind === "ping") return post({ kind: "pong" });
-  if (data.kind === "worker-died") return threads[data.worker].died(data.message);
+  if (data.kind === "start") void start(data).catch(reportError);
+  else if (data.kind === "ping") post({ kind: "pong" });
+  else if (data.kind === "worker-died") threads[data.worker].died(data.message);
+  else if (supervisor !== null) supervisor.stop();
+  else post({ kind: "exit", code: 0 });
+};
+post({ kind: "up" });
+
+/** As if they had been thrown here, errors are told to the first thread, which ends the process. */
+async function start(data: Extract<ToSupervisor, { kind: "start" }>): Promise<void> {
   const parsed = parseProxyOptions(data.args);
   if (parsed.kind !== "ok") throw new TypeError("The command line was to be good");
   const { listenHttp, listenHttps, ipv4Only, exporter } = data;
@@ -49,11 +57,11 @@ self.onmessage = ({ data }: MessageEvent<ToSupervisor>) => {
   threads = data.workers.map((port, worker) =>
     new LinkedThread(port, () => post({ kind: "end-worker", worker }))
   );
-  supervisor = new Supervisor(ipv4Only ? onIpv4(options) : options, exporter, threads);
-  // As if it had been thrown here: the first thread is told, and ends the process.
-  supervisor.run().catch(reportError);
-};
-post({ kind: "up" });
+  const serving = workerCount(options) === 1 ? await import("./local_plane.ts") : null;
+  const own = ipv4Only ? onIpv4(options) : options;
+  supervisor = new Supervisor(own, exporter, threads, serving?.LocalPlane ?? null);
+  await supervisor.run();
+}
 
 class Supervisor {
   readonly #options: ProxyOptions;
@@ -77,11 +85,13 @@ class Supervisor {
   /**
    * @param exporter to the thread that exports spans; null where none are made.
    * @param threads of the first workers.
+   * @param localPlane for traffic in this thread; null where workers carry it.
    */
   constructor(
     options: ProxyOptions,
     exporter: MessagePort | null,
     threads: readonly WorkerThread[],
+    localPlane: typeof LocalPlane | null,
   ) {
     this.#options = options;
     this.#threads = threads;
@@ -107,7 +117,7 @@ class Supervisor {
       refused: () => this.#sources.refused,
     });
     const workers = workerCount(options);
-    this.#plane = this.#startPlane(workers);
+    this.#plane = this.#startPlane(workers, localPlane);
     this.#plane.setZone(options.zone);
     this.#certificates = new CertificateLoader({
       folder: dirname(resolve(options.config)),
@@ -152,7 +162,7 @@ class Supervisor {
   }
 
   /** Several event loops where there are several CPUs; one serves in this thread. */
-  #startPlane(workers: number): DataPlane {
+  #startPlane(workers: number, localPlane: typeof LocalPlane | null): DataPlane {
     const options = this.#options;
     const log = this.#log;
     const hub = this.#hub;
@@ -164,9 +174,9 @@ class Supervisor {
     const { listenRange, listenHttp: [{ hostname }] } = options;
     const own = { ...options, listenRange: listenRange && { ...listenRange, hostname } };
     const onSockets = () => this.#socketsChanged();
-    if (workers === 1) {
+    if (localPlane !== null) {
       post({ kind: "serves" });
-      return new LocalPlane({ ...own, log, onObstacle, onSockets }, hub);
+      return new localPlane({ ...own, log, onObstacle, onSockets }, hub);
     }
     const settings = {
       ...own,

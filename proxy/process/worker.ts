@@ -7,7 +7,7 @@
 import { CidrList } from "../../shared/net/cidr.ts";
 import { createLogger, type Logger } from "../../shared/log.ts";
 import { ConnectionCounts } from "../listen/connection_counts.ts";
-import { listenAll } from "./data_plane.ts";
+import { listenAll } from "./listening.ts";
 import { PostedPasswords } from "./posted_passwords.ts";
 import { SelfProbes } from "../listen/self_probes.ts";
 import { ProxyServer } from "../server.ts";

@@ -3,7 +3,7 @@
  * serving, stalled, or stuck and asked to retire.
  */
 import type { PasswordCheck, VerifyPassword } from "../filters/passwords/messages.ts";
-import type { SocketStates } from "../listen/listener_sockets.ts";
+import type { SocketStates } from "../listen/socket_states.ts";
 import type { DrainOptions } from "../server.ts";
 import type { TelemetryHub, WorkerTelemetry } from "../telemetry/hub.ts";
 import type { FromWorker, Listening, PostedDelta, ToWorker } from "./worker_protocol.ts";

@@ -14,7 +14,7 @@ import { type Address, describeListenError } from "../../shared/net/address.ts";
 import type { Logger } from "../../shared/log.ts";
 import { ConnectionCounts } from "../listen/connection_counts.ts";
 import type { DataPlane, ServedSnapshot } from "./data_plane.ts";
-import { joinedStates, type SocketStates } from "../listen/listener_sockets.ts";
+import { joinedStates, type SocketStates } from "../listen/socket_states.ts";
 import { SelfProbes } from "../listen/self_probes.ts";
 import { PasswordQueue } from "../filters/passwords/password_queue.ts";
 import type { DrainOptions } from "../server.ts";

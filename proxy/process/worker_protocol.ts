@@ -11,7 +11,7 @@ import type { ServerCertificate } from "../certificates/store.ts";
 import type { DrainOptions, ServerSettings } from "../server.ts";
 import type { SnapshotDelta } from "../config/diff.ts";
 import type { PartDelta } from "../config/part_diff.ts";
-import type { SocketStates } from "../listen/listener_sockets.ts";
+import type { SocketStates } from "../listen/socket_states.ts";
 import type { PasswordCheck, PasswordVerdict } from "../filters/passwords/messages.ts";
 import type { HubMessage, TelemetryMessage, TelemetrySetup } from "../telemetry/telemetry.ts";
 

@@ -10,9 +10,9 @@ export class BrokenPageError extends Error {
   override readonly name = "BrokenPageError";
 }
 
-/** A line of plain text, its length told. */
-export function textResponse(status: number, line: string): Response {
-  const body = encoder.encode(`${line}\n`);
+/** Lines of plain text, their length told; without the last line end. */
+export function textResponse(status: number, text: string): Response {
+  const body = encoder.encode(`${text}\n`);
   return new Response(body, {
     status,
     headers: {
@@ -20,6 +20,11 @@ export function textResponse(status: number, line: string): Response {
       "content-length": String(body.length),
     },
   });
+}
+
+/** @param body JSON. */
+export function jsonResponse(body: string): Response {
+  return new Response(`${body}\n`, { headers: { "content-type": "application/json" } });
 }
 
 /**

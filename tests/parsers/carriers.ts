@@ -93,7 +93,7 @@ export const CARRIERS: readonly Exceptions[] = [
       ],
       "proxy/telemetry/histogram_texts.ts": ["HistogramTexts.linesOf"],
       "proxy/telemetry/lines/log_buffer.ts": ["LogBuffer.ascii", "pieceOf"],
-      "shared/admin/response.ts": ["textResponse"],
+      "shared/admin/response.ts": ["jsonResponse", "textResponse"],
       "shared/snapshot/empty_host.ts": ["emptyHostRoute"],
       "shared/log.ts": ["LineOutput.write", "LineOutput.writeBatch"],
     },

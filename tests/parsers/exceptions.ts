@@ -77,7 +77,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "controller/outputs/workload/strategic_merge.ts": ["idOf", "strategicMerge"],
       "proxy/config/config_formats.ts": ["new ConfigFormats"],
       "proxy/config/stream/controller_address.ts": ["parseControllerUrl"],
-      "proxy/process/data_plane.ts": ["LocalPlane.setZone"],
+      "proxy/process/local_plane.ts": ["LocalPlane.setZone"],
       "proxy/telemetry/access_log/options.ts": ["parseFields"],
       "proxy/process/launcher.ts": ["startProxy"],
       "proxy/cli/options.ts": ["parseProxyOptions"],

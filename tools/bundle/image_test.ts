@@ -65,6 +65,9 @@ async function serves(app: string, program: string, cache: string): Promise<void
   equal(await statusOf("/open", "bob:wrong"), 200);
   equal(await statusOf("/a", "bob:wrong"), 401);
   equal(await statusOf("/a", "bob:secret"), 200);
+  // Loaded at the first request, when the supervisor may read nothing but its configuration.
+  const explanation = await proxy.admin("/explain?url=http://a.test/open");
+  match(explanation.text, /^Route: \* Prefix \/open$/m);
 }
 
 Deno.test("an image is made offline from packages, without registry metadata", async () => {
