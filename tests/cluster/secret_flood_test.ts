@@ -4,9 +4,16 @@ import { memoryOf } from "../../bench/controller/process_usage.ts";
 import { MemoryCgroup } from "../support/memory_cgroup.ts";
 import type { KubeObject } from "./support/api_client.ts";
 import { clusterTest } from "./support/cluster_case.ts";
+import { PATIENCE } from "./support/condition.ts";
 import { ControllerScene, rule } from "./support/controller_scene.ts";
 
 const MIB = 1024 * 1024;
+
+/**
+ * For a controller to be ready, in ms: it reads 330 MB of Secrets first, and on a host half as fast as others took
+ * over 30 s for them.
+ */
+const START_PATIENCE = 4 * PATIENCE;
 
 /** Of the container in manifests/. */
 const LIMIT = 512 * MIB;
@@ -42,7 +49,7 @@ clusterTest(
     const start = async () => {
       const controller = await scene.spawnController();
       group?.add(controller.pid);
-      await controller.ready();
+      await controller.ready(START_PATIENCE);
     };
     const published = async (host: string) => {
       await scene.ingress("changing", { rules: [rule(host, "/", "web")] });
