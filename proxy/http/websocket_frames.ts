@@ -25,6 +25,7 @@ export class FrameBoundary {
   }
 
   pass(view: Uint8Array): void {
+    if (this.#seen === 0 && this.#payload === 0 && isShortFrame(view)) return;
     let at = 0;
     while (at < view.length) {
       if (this.#seen === 0 && this.#payload > 0) {
@@ -55,6 +56,14 @@ export class FrameBoundary {
     }
     if (this.#seen === this.#size) this.#seen = 0;
   }
+}
+
+/** One whole frame with a payload of at most 125 bytes, and no Close: nothing is to be remembered of it. */
+function isShortFrame(view: Uint8Array): boolean {
+  if (view.length < 2 || (view[0] & 0xf) === CLOSE) return false;
+  const second = view[1];
+  const length = second & 0x7f;
+  return length < 126 && view.length === ((second & MASKED) === 0 ? 2 : 6) + length;
 }
 
 /** A Close frame with status 1001; what goes to a server is masked (RFC 6455 §5.3). */

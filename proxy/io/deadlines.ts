@@ -24,7 +24,7 @@ export const SWEEP_INTERVAL = 100;
  * Each is looked at once in this time, in ms, whatever it has said: one that was not stirred when it
  * should have been is late then, and not forgotten.
  */
-const LONGEST_REST = 1_000;
+export const LONGEST_REST = 1_000;
 
 /** A sweep that comes so much later than the one before it, in ms, shows that all stood still. */
 const STANDSTILL = 3 * SWEEP_INTERVAL;

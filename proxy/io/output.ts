@@ -3,12 +3,15 @@
  * that each write which gets on renews.
  */
 import type { BufferPool } from "./buffer_pool.ts";
-import { type Deadlined, type Deadlines, NO_DEADLINE } from "./deadlines.ts";
+import { type Deadlined, type Deadlines, LONGEST_REST, NO_DEADLINE } from "./deadlines.ts";
 import type { ProxyError } from "../errors.ts";
 import { MinRate } from "./min_rate.ts";
 import type { Transport } from "./transport.ts";
 
 const NOTHING = new Uint8Array(0);
+
+/** Of a timeout for writes, in ms: a tenth more does not matter. */
+const LONG = 10 * LONGEST_REST;
 
 /** Waits for a write. Neither method may throw. */
 export interface WriteWaiter {
@@ -61,7 +64,7 @@ export class Output {
   /**
    * @param timeout of a write without progress, in ms, until it is set anew.
    * @param rate that the peer must take on average, in bytes a second; 0 takes any.
-   * @param owner is stirred by each write; null where each sweep looks at it.
+   * @param owner is stirred by each write with a short timeout; null where each sweep looks at it.
    * @param broke ends the connection when a write fails; what it returns is what `write` rejects
    * with.
    */
@@ -163,9 +166,14 @@ export class Output {
     throw error;
   }
 
+  /**
+   * Who rests is looked at once in `LONGEST_REST`, and so before a deadline that is further away, up to that
+   * much late. To have the next sweep look at each of a thousand streams, for an event on each, is one look an
+   * event, at what has left the processor's caches.
+   */
   #beginWait(): void {
     this.deadline = this.#deadlines.in(this.timeout);
-    if (this.#owner !== null) this.#deadlines.stir(this.#owner);
+    if (this.timeout < LONG && this.#owner !== null) this.#deadlines.stir(this.#owner);
   }
 
   #settled(): void {

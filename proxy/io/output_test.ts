@@ -109,3 +109,25 @@ Deno.test("a write that tells its waiter goes out whole, and its failure is told
   assert.ok(await write(3) instanceof ProxyError);
   assert.deepEqual([output.writing, output.isFree], [false, true]);
 });
+
+Deno.test("a write with a short timeout is looked at in the next sweep, one with a long timeout as late as others at rest", async () => {
+  for (const [timeout, stirs] of [[1_000, 1], [9_999, 1], [10_000, 0], [30_000, 0]]) {
+    const deadlines = new CountedStirs();
+    const owner = { deadlinePlace: -1, check: () => {} };
+    const broke = () => new ProxyError("client_gone");
+    const output = new Output(new SlowTransport(4), deadlines, timeout, 0, owner, broke);
+    const writing = output.write(new Uint8Array(4));
+    assert.equal(deadlines.stirs, stirs, `${timeout} ms`);
+    assert.equal(output.isOverdue(deadlines.now + timeout), false);
+    assert.equal(output.isOverdue(deadlines.now + timeout + 1_000), true);
+    await writing;
+  }
+});
+
+class CountedStirs extends Deadlines {
+  stirs = 0;
+
+  override stir(): void {
+    this.stirs++;
+  }
+}
