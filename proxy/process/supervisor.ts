@@ -57,9 +57,16 @@ async function start(data: Extract<ToSupervisor, { kind: "start" }>): Promise<vo
   threads = data.workers.map((port, worker) =>
     new LinkedThread(port, () => post({ kind: "end-worker", worker }))
   );
+  const log = createLogger({ level: options.logLevel, format: options.logFormat });
+  // A mistake of ours in one exchange must not end all the others, nor one while a configuration is
+  // waited for. What keeps `run` from its end is told apart, and ends it.
+  self.addEventListener("unhandledrejection", (event) => {
+    event.preventDefault();
+    log.error("Unhandled rejection", { error: event.reason });
+  });
   const serving = workerCount(options) === 1 ? await import("./local_plane.ts") : null;
   const own = ipv4Only ? onIpv4(options) : options;
-  supervisor = new Supervisor(own, exporter, threads, serving?.LocalPlane ?? null);
+  supervisor = new Supervisor(own, log, exporter, threads, serving?.LocalPlane ?? null);
   await supervisor.run();
 }
 
@@ -89,19 +96,14 @@ class Supervisor {
    */
   constructor(
     options: ProxyOptions,
+    log: Logger,
     exporter: MessagePort | null,
     threads: readonly WorkerThread[],
     localPlane: typeof LocalPlane | null,
   ) {
     this.#options = options;
     this.#threads = threads;
-    const log = this.#log = createLogger({ level: options.logLevel, format: options.logFormat });
-    // A mistake of ours in one exchange must not end all the others, nor one while a configuration is
-    // waited for. What keeps `run` from its end is told apart, and ends it.
-    self.addEventListener("unhandledrejection", (event) => {
-      event.preventDefault();
-      log.error("Unhandled rejection", { error: event.reason });
-    });
+    this.#log = log;
     const { traces } = options;
     this.#spans = traces === null || exporter === null
       ? null
