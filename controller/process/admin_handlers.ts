@@ -3,6 +3,7 @@
  * metrics. Out: handlers by path: `/metrics` for anyone, `/problems`, `/proxies` and `/snapshot` for
  * this machine alone, as through `kubectl port-forward`.
  */
+import { jsonResponse, textResponse } from "../../shared/admin/response.ts";
 import { type AdminHandler, loopbackOnly } from "../../shared/admin/server.ts";
 import { formatObject, type Problem } from "../../shared/problem.ts";
 import { serialiseSnapshot } from "../../shared/snapshot/serialise.ts";
@@ -29,13 +30,15 @@ export function adminHandlers(
       const headers = { "content-type": metrics.contentType };
       return new Response(await metrics.text(), { headers });
     },
-    "/problems": loopbackOnly(() => latest() === null ? notYet() : json(showProblems(problems()))),
-    "/proxies": loopbackOnly(() => json(proxies())),
+    "/problems": loopbackOnly(() =>
+      latest() === null ? notYet() : jsonResponse(showProblems(problems()))
+    ),
+    "/proxies": loopbackOnly(() => jsonResponse(proxies())),
     "/snapshot": loopbackOnly(() => {
       const result = latest();
       return result === null
         ? notYet()
-        : json(serialiseSnapshot(result.snapshot, { revealKeys: false }));
+        : jsonResponse(serialiseSnapshot(result.snapshot, { revealKeys: false }));
     }),
   };
 }
@@ -63,13 +66,6 @@ function rank({ severity }: Problem): number {
   return severity === "error" ? 0 : 1;
 }
 
-function json(text: string): Response {
-  return new Response(`${text}\n`, { headers: { "content-type": "application/json" } });
-}
-
 function notYet(): Response {
-  return new Response("Not every kind has been listed yet\n", {
-    status: 503,
-    headers: { "content-type": "text/plain; charset=utf-8" },
-  });
+  return textResponse(503, "Not every kind has been listed yet");
 }
