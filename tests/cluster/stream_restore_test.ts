@@ -12,17 +12,12 @@ import { EtcdBackup, wipeEtcd } from "./support/etcd_backup.ts";
 import { KubeletVolume } from "./support/kubelet_volume.ts";
 import { shownProxies } from "./support/stream_scene.ts";
 import { answerOf, proxyCredentials, startStreamedProxy } from "./support/streamed_proxy.ts";
+import { freePort } from "../support/ports.ts";
 
 const ARGS = ["--stream-name=127.0.0.1"];
 
 /** More than a controller and its API server write in the minute that a test takes. */
 const WRITES = 1500;
-
-/** So that a controller can be followed by another one at its place. */
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
-}
 
 /** Has the clock of resource versions run on. */
 async function write(cluster: TestCluster, count: number): Promise<void> {

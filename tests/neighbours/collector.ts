@@ -7,6 +7,7 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { buildOnce, cacheFolder, type Found, go, skip } from "../peers/go_program.ts";
+import { freePort } from "../support/ports.ts";
 
 const VERSION = "v0.165.0";
 /** Of what is numbered from 1. */
@@ -153,11 +154,6 @@ service:
       receivers: [otlp]
       exporters: [debug]
 `;
-}
-
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
 }
 
 /** The format of `verbosity: detailed`, which is for people: a part for each resource, in it one a span. */

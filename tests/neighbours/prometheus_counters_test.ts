@@ -8,7 +8,7 @@ import { SnapshotDiffer } from "../../proxy/config/diff.ts";
 import { TelemetryHub } from "../../proxy/telemetry/hub.ts";
 import { LineOutput } from "../../shared/log.ts";
 import { eventually } from "../cluster/support/condition.ts";
-import { freePort } from "../peers/ports.ts";
+import { freePort } from "../support/ports.ts";
 import { Backend } from "../support/backend.ts";
 import { snapshotOf as fleetSnapshot, startFleet } from "../support/fleet.ts";
 import { ObservedProxy, textOf } from "../support/observed_proxy.ts";

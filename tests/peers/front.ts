@@ -10,7 +10,7 @@ import type { Limits } from "../../proxy/http/limits.ts";
 import type { Snapshot, Upstream } from "../../shared/snapshot/types.ts";
 import { snapshotOf } from "../support/test_proxy.ts";
 import { authority, certificateFor, TlsProxy } from "../support/tls_proxy.ts";
-import { freePort, listening } from "./ports.ts";
+import { freePort, listening } from "../support/ports.ts";
 
 /** The name that clients call, beside 127.0.0.1. */
 export const NAME = "a.example.com";

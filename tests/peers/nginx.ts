@@ -4,6 +4,7 @@
  */
 import { join } from "node:path";
 import { nginxConf } from "../../bench/nginx_conf.ts";
+import { freePort } from "../support/ports.ts";
 
 export const MISSING = "nginx is not installed (remedy: apt-get install nginx-light)";
 /** Debian has servers where the PATH of users who are not root does not lead. */
@@ -85,11 +86,6 @@ export class Nginx {
     await this.stop();
     throw new Error("nginx does not listen");
   }
-}
-
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
 }
 
 function configuration(port: number, backendPort: number): string {

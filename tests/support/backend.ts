@@ -11,9 +11,9 @@
  * Text is latin1: one character a byte.
  */
 import { type AddressInfo, connect, createServer, type Server } from "node:net";
-import { asciiBytes } from "../../proxy/http/fields.ts";
-import { textOf } from "./latin1.ts";
+import { bytesOf, textOf } from "./latin1.ts";
 import { PlayedBackend } from "./played_backend.ts";
+import { freePort } from "./ports.ts";
 import { type MessageKind, MessageReader, type WireMessage } from "./wire_message.ts";
 
 /** How the other side has ended its half: `closes` is FIN, `resets` is RST. */
@@ -48,7 +48,7 @@ export class Peer {
 
   /** Sends all of it. False when the other side takes no more. */
   async send(data: string | Uint8Array): Promise<boolean> {
-    let view: Uint8Array = typeof data === "string" ? asciiBytes(data) : data;
+    let view: Uint8Array = typeof data === "string" ? bytesOf(data) : data;
     try {
       while (view.length > 0) view = view.subarray(await this.#connection.write(view));
       return true;
@@ -222,22 +222,8 @@ export async function sendAndReset(port: number, text: string, when: Promise<unk
   });
 }
 
-/**
- * A port of 127.0.0.1 on which nothing listens, and that no listener on port 0 gets meanwhile, as one that was
- * closed would be given to another test: systems choose from 32768 on (Linux), or from 49152. Those of
- * `gateway_listeners.ts` are above 20,000.
- */
-export function refusingPort(): number {
-  for (;;) {
-    const port = 11_000 + Math.floor(Math.random() * 7_000);
-    try {
-      Deno.listen({ hostname: "127.0.0.1", port }).close();
-      return port;
-    } catch (error) {
-      if (!(error instanceof Deno.errors.AddrInUse)) throw error;
-    }
-  }
-}
+/** A port on which nothing listens. */
+export const refusingPort: () => number = freePort;
 
 /** Waits until `condition` holds; fails with `what` when it does not within `patience` (ms). */
 export async function until(

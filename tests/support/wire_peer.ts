@@ -6,8 +6,7 @@
  *     await client.send("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n");
  *     const answer = await client.answers.message("response");
  */
-import { asciiBytes } from "../../proxy/http/fields.ts";
-import { textOf } from "./latin1.ts";
+import { bytesOf, textOf } from "./latin1.ts";
 import { TakenBytes } from "./taken_bytes.ts";
 import { MessageReader, type WireMessage } from "./wire_message.ts";
 
@@ -31,7 +30,7 @@ class WireConnection {
 
   /** Sends all of it. False when the other side takes no more. */
   async send(text: string): Promise<boolean> {
-    let view: Uint8Array = asciiBytes(text);
+    let view: Uint8Array = bytesOf(text);
     try {
       while (view.length > 0) view = view.subarray(await this.#connection.write(view));
       this.#sent += text.length;

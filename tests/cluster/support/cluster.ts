@@ -12,6 +12,7 @@ import { waitFor } from "./condition.ts";
 import { GuardedProcess, ProcessGuard } from "./guarded_process.ts";
 import { kubeconfigText } from "./kubeconfig.ts";
 import { findPrograms, type Programs } from "./programs.ts";
+import { freePort } from "../../support/ports.ts";
 
 /** How long a server may take until it is ready, in ms; two cores may be busy with other tests. */
 const START_PATIENCE = 60_000;
@@ -89,7 +90,8 @@ export class TestCluster extends ApiClient {
     folder: string,
     authority: CertificateAuthority,
   ) {
-    const [port, etcdPort] = freePorts(2);
+    // kube-apiserver cannot choose one itself.
+    const [port, etcdPort] = [freePort(), freePort()];
     const adminToken = crypto.randomUUID();
     super(`https://127.0.0.1:${port}`, authority.certificate, adminToken);
     this.port = port;
@@ -357,15 +359,4 @@ export class TestCluster extends ApiClient {
     await Deno.writeTextFile(path, text, { mode: 0o600 });
     return path;
   }
-}
-
-/** Ports of loopback that are free now; kube-apiserver cannot choose one itself. */
-function freePorts(count: number): number[] {
-  const listeners = Array.from(
-    { length: count },
-    () => Deno.listen({ hostname: "127.0.0.1", port: 0 }),
-  );
-  const ports = listeners.map((listener) => listener.addr.port);
-  for (const listener of listeners) listener.close();
-  return ports;
 }

@@ -8,7 +8,7 @@ import type { CertificateAuthority } from "../../../dev/certificate_authority.ts
 import { eventually } from "../../cluster/support/condition.ts";
 import { GuardedProcess, ProcessGuard } from "../../cluster/support/guarded_process.ts";
 import type { PublishedProgram } from "../../peers/go_program.ts";
-import { freePort } from "../../peers/ports.ts";
+import { freePort } from "../../support/ports.ts";
 
 const MODULE = "github.com/letsencrypt/pebble/v2/cmd";
 const VERSION = "v2.10.3";

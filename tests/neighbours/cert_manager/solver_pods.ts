@@ -8,7 +8,7 @@ import type { KubeObject } from "../../cluster/support/api_client.ts";
 import type { TestCluster } from "../../cluster/support/cluster.ts";
 import { GuardedProcess, ProcessGuard } from "../../cluster/support/guarded_process.ts";
 import { podAddress } from "../../cluster/support/pod.ts";
-import { freePort } from "../../peers/ports.ts";
+import { freePort } from "../../support/ports.ts";
 
 const SELECTOR = "acme.cert-manager.io/http01-solver=true";
 const SLICES = ["discovery.k8s.io/v1", "EndpointSlice"] as const;

@@ -5,7 +5,7 @@
  */
 import { join } from "node:path";
 import type { OwnProgram } from "../../peers/go_program.ts";
-import { freePort } from "../../peers/ports.ts";
+import { freePort } from "../../support/ports.ts";
 
 export const EXTERNAL_DNS: OwnProgram = {
   name: "external_dns",

@@ -6,10 +6,27 @@
 /** How long a program may take to listen, in ms. */
 const START = 20_000;
 
-/** A port that was free a moment ago. */
+/**
+ * Where systems do not take the ports of listeners on port 0 from: those begin at 32768 (Linux) or 49152. A port
+ * that such a listener had would be given to another test. `gateway_listeners.ts` has ports from 20,000 on.
+ */
+const FREE = { from: 11_000, count: 7_000 };
+
+const given = new Set<number>();
+
+/** A port of 127.0.0.1 on which nothing listens, another one at each call. */
 export function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
+  for (;;) {
+    const port = FREE.from + Math.floor(Math.random() * FREE.count);
+    if (given.has(port)) continue;
+    given.add(port);
+    try {
+      Deno.listen({ hostname: "127.0.0.1", port }).close();
+      return port;
+    } catch (error) {
+      if (!(error instanceof Deno.errors.AddrInUse)) throw error;
+    }
+  }
 }
 
 /** Settles once `port` takes connections; rejects where the program has ended before. */
