@@ -10,11 +10,7 @@ import { translate } from "../../controller/translate/translator.ts";
 import { parseConfigMapName } from "../../controller/cli/option_values.ts";
 import { type AdminHandler, loopbackOnly } from "../../shared/admin/server.ts";
 import { textResponse } from "../../shared/admin/response.ts";
-import {
-  isToken,
-  parseRequestedHeader,
-  parseRequestedUrl,
-} from "../../shared/path/requested_url.ts";
+import { parseExplainQuery } from "../../shared/path/requested_url.ts";
 import { VERSION } from "../../shared/version.ts";
 import { explanationText } from "../../cli/explain/explanation_text.ts";
 import { styleOf } from "../../cli/terminal/style.ts";
@@ -79,18 +75,8 @@ function index({ headers }: Request): Response {
 /** Why `?url=` takes its route, as `deno task explain` says it. */
 function explain(request: Request, served: Served, options: DevOptions): Response {
   const { searchParams } = new URL(request.url);
-  const url = parseRequestedUrl(searchParams.get("url") ?? "");
-  if (url === null) {
-    return textResponse(
-      400,
-      "Request /explain?url=https://app.example.com/path, escaped as a query is",
-    );
-  }
-  const method = searchParams.get("method") ?? "GET";
-  const headers = searchParams.getAll("header").map(parseRequestedHeader);
-  if (!isToken(method) || headers.includes(null)) {
-    return textResponse(400, "Write &method=POST and &header=X-Beta:%20yes, escaped as a query is");
-  }
+  const requested = parseExplainQuery(searchParams);
+  if (typeof requested === "string") return textResponse(400, requested);
   const gateway = searchParams.get("gateway");
   if (gateway !== null && parseConfigMapName(gateway) === null) {
     return textResponse(400, "Write &gateway=default/web");
@@ -99,9 +85,7 @@ function explain(request: Request, served: Served, options: DevOptions): Respons
   const resources = withAssumedObjects(manifests.resources);
   const cluster = translate(resources, null, toTranslateOptions(options.plan), Date.now);
   const explanation = explainUrl({
-    url,
-    method,
-    headers: headers.filter((header) => header !== null),
+    ...requested,
     manifests,
     plan: written,
     clusterSnapshot: cluster.snapshot,

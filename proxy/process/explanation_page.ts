@@ -4,12 +4,7 @@
  */
 import { jsonResponse, textResponse } from "../../shared/admin/response.ts";
 import type { PathOptions } from "../../shared/path/canonical_path.ts";
-import {
-  isToken,
-  parseRequestedHeader,
-  parseRequestedUrl,
-  type RequestedUrl,
-} from "../../shared/path/requested_url.ts";
+import { parseExplainQuery, type RequestedUrl } from "../../shared/path/requested_url.ts";
 import { upstreamsOf } from "../../shared/snapshot/forward_action.ts";
 import { gatewayOf, sharedSocketOf } from "../../shared/snapshot/listener_id.ts";
 import type { Action, Listener, Snapshot } from "../../shared/snapshot/types.ts";
@@ -43,19 +38,9 @@ export function explanationPage(
   const { inForce } = hub;
   if (inForce === null) return textResponse(503, "No snapshot is active yet");
   const { searchParams } = new URL(request.url);
-  const asked = searchParams.get("url");
-  const url = asked === null ? null : parseRequestedUrl(asked);
-  if (url === null) {
-    return textResponse(
-      400,
-      "Ask for /explain?url=https://app.example.com/path, escaped as a query is",
-    );
-  }
-  const method = searchParams.get("method") ?? "GET";
-  const headers = searchParams.getAll("header").map(parseRequestedHeader);
-  if (!isToken(method) || headers.includes(null)) {
-    return textResponse(400, "Write &method=POST and &header=X-Beta:%20yes, escaped as a query is");
-  }
+  const requested = parseExplainQuery(searchParams);
+  if (typeof requested === "string") return textResponse(400, requested);
+  const { url, method, headers } = requested;
   const { snapshot } = inForce;
   const gateway = searchParams.get("gateway");
   const found = gateway === null ? null : explainedListener(snapshot, url, gateway);
@@ -66,7 +51,7 @@ export function explanationPage(
     listener: listener?.id ?? url.scheme,
     method,
     query: url.query,
-    headers: headers.filter((header) => header !== null),
+    headers,
   });
   if (listener !== null) return ofGateway(request, url, explanation, listener, snapshot);
   const redirect = redirectOf(url, explanation, redirectPort);

@@ -17,6 +17,13 @@ export interface RequestedUrl {
   readonly query: string;
 }
 
+/** What an `/explain` of an admin port is about. */
+export interface RequestedExplanation {
+  readonly url: RequestedUrl;
+  readonly method: string;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+}
+
 /** Scheme (one of HTTP, or of a protocol inside of it), host with port, path. */
 const URL_PARTS =
   /^(?:((?:http|ws|grpc)s?):\/\/|(?![a-z][a-z0-9+.-]*:\/\/))([^/?#\\\s]+)(\/[^?#]*)?(\?[^#]*)?(?=#|$)/i;
@@ -53,6 +60,20 @@ export function parseRequestedUrl(text: string): RequestedUrl | null {
 function portIn(authority: string): number | null {
   const digits = /:(\d+)$/.exec(authority)?.[1];
   return digits === undefined ? null : Number(digits);
+}
+
+/** Of `url`, `method` (GET unless it is there) and each `header` of a query; else what is wrong, with the remedy. */
+export function parseExplainQuery(query: URLSearchParams): RequestedExplanation | string {
+  const url = parseRequestedUrl(query.get("url") ?? "");
+  if (url === null) {
+    return "Request /explain?url=https://app.example.com/path, escaped as a query is";
+  }
+  const method = query.get("method") ?? "GET";
+  const headers = query.getAll("header").map(parseRequestedHeader);
+  const found = headers.filter((header) => header !== null);
+  return isToken(method) && found.length === headers.length
+    ? { url, method, headers: found }
+    : "Write &method=POST and &header=X-Beta:%20yes, escaped as a query is";
 }
 
 /** `X-Beta: yes` as name and value, without blanks around it; null where that is no header. */
