@@ -10,8 +10,8 @@ import type { Transport } from "./transport.ts";
 
 const NOTHING = new Uint8Array(0);
 
-/** Of a timeout for writes, in ms: a tenth more does not matter. */
-const LONG = 10 * LONGEST_REST;
+/** From this timeout on, in ms, a write may be noticed as overdue a tenth late. */
+const LONG_TIMEOUT = 10 * LONGEST_REST;
 
 /** Waits for a write. Neither method may throw. */
 export interface WriteWaiter {
@@ -167,13 +167,13 @@ export class Output {
   }
 
   /**
-   * Who rests is looked at once in `LONGEST_REST`, and so before a deadline that is further away, up to that
-   * much late. To have the next sweep look at each of a thousand streams, for an event on each, is one look an
-   * event, at what has left the processor's caches.
+   * Deadlines of a connection at rest are checked once in `LONGEST_REST`: that is enough for one that is far
+   * away, which may be noticed that much late. With a thousand streams, a check in the next sweep would be
+   * one for each event, of objects that have left the processor's caches.
    */
   #beginWait(): void {
     this.deadline = this.#deadlines.in(this.timeout);
-    if (this.timeout < LONG && this.#owner !== null) this.#deadlines.stir(this.#owner);
+    if (this.timeout < LONG_TIMEOUT && this.#owner !== null) this.#deadlines.stir(this.#owner);
   }
 
   #settled(): void {

@@ -110,7 +110,7 @@ Deno.test("a write that tells its waiter goes out whole, and its failure is told
   assert.deepEqual([output.writing, output.isFree], [false, true]);
 });
 
-Deno.test("a write with a short timeout is looked at in the next sweep, one with a long timeout as late as others at rest", async () => {
+Deno.test("a write with a timeout below ten seconds has the next sweep check its deadline", async () => {
   for (const [timeout, stirs] of [[1_000, 1], [9_999, 1], [10_000, 0], [30_000, 0]]) {
     const deadlines = new CountedStirs();
     const owner = { deadlinePlace: -1, check: () => {} };

@@ -40,7 +40,8 @@ let supervisor: Supervisor | null = null;
 let threads: readonly LinkedThread[] = [];
 
 self.onmessage = ({ data }: MessageEvent<ToSupervisor>) => {
-  if (data.kind === "start") void start(data).catch(reportError);
+  // As if it had been thrown here: the first thread is told, and ends the process.
+  if (data.kind === "start") start(data).catch(reportError);
   else if (data.kind === "ping") post({ kind: "pong" });
   else if (data.kind === "worker-died") threads[data.worker].died(data.message);
   else if (supervisor !== null) supervisor.stop();
@@ -48,7 +49,6 @@ self.onmessage = ({ data }: MessageEvent<ToSupervisor>) => {
 };
 post({ kind: "up" });
 
-/** As if they had been thrown here, errors are told to the first thread, which ends the process. */
 async function start(data: Extract<ToSupervisor, { kind: "start" }>): Promise<void> {
   const parsed = parseProxyOptions(data.args);
   if (parsed.kind !== "ok") throw new TypeError("The command line was to be good");

@@ -21,7 +21,7 @@ export const MAX_GROWTH = 4;
 /** Below it one look is enough, and one round of it if that took `SURE`. */
 const PLAINLY_LINEAR = 2;
 
-/** CPU time of a round, in µs, that a pause of the engine does not turn from quadratic to linear. */
+/** CPU time of a round, in µs, that hides a pause of the engine: a quadratic one does not pass for linear. */
 const SURE = 1_000;
 
 /**
@@ -69,6 +69,7 @@ export function growthOf(pair: Pair, cpu: CpuClock): number {
 function lookAt({ whole, sixteenth }: Pair, cpu: CpuClock, { rounds, least, most }: Look): number {
   let ofParts = Infinity;
   let ofWhole = Infinity;
+  let growth = Infinity;
   let repetitions = 1;
   for (let round = 0, spent = 0; round < rounds && spent < most;) {
     const start = cpu();
@@ -85,7 +86,8 @@ function lookAt({ whole, sixteenth }: Pair, cpu: CpuClock, { rounds, least, most
     ofParts = Math.min(ofParts, (end - middle) * PARTS / parts);
     spent += end - start;
     round++;
-    if (spent > SURE && ofWhole / ofParts < PLAINLY_LINEAR) break;
+    growth = ofWhole / Math.max(ofParts, 1);
+    if (spent > SURE && growth < PLAINLY_LINEAR) break;
   }
-  return ofWhole / Math.max(ofParts, 1);
+  return growth;
 }

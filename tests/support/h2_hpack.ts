@@ -3,7 +3,7 @@
  * and simple; of the proxy's own codec it shares only the lengths of Huffman's code.
  */
 import { CODE_BITS, CODES } from "../../proxy/http2/hpack/huffman.ts";
-import { type Field } from "./h2_frames.ts";
+import type { Field } from "./h2_frames.ts";
 import { textOf } from "./latin1.ts";
 
 /** Appendix A. */

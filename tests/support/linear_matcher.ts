@@ -88,12 +88,12 @@ export function redirectsLinearly(
 function specificity(pattern: string, host: string, listener?: Listener): number {
   if (pattern === host) return 1000;
   if (pattern === "*") return 1;
-  if (!pattern.startsWith("*") || !host.endsWith(pattern.slice(1))) return 0;
-  const [, ...wanted] = pattern.split(".");
-  const labels = host.split(".");
-  const more = labels.length - wanted.length;
-  if (labels[0] === "" || labels.slice(more).join(".") !== wanted.join(".")) return 0;
-  return (listener?.wildcards === "suffix" ? more >= 1 : more === 1) ? 1 + wanted.length : 0;
+  if (!pattern.startsWith("*") || host.startsWith(".") || !host.endsWith(pattern.slice(1))) {
+    return 0;
+  }
+  const wanted = pattern.split(".").length - 1;
+  const more = host.split(".").length - wanted;
+  return listener?.wildcards === "suffix" || more === 1 ? 1 + wanted : 0;
 }
 
 function takes({ path, method, headers = [], query = [] }: RouteMatch, request: LinearRequest) {
