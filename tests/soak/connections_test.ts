@@ -1,6 +1,6 @@
 /** Ten thousand connections at once: those within the limit are served, the others refused. */
 import assert from "node:assert/strict";
-import { Backend, Peer, playOk, statusOf } from "../support/backend.ts";
+import { Backend, Peer, reply, statusOf, until } from "../support/backend.ts";
 import { ProxyProcess } from "../support/proxy_process.ts";
 import { snapshotOf } from "../support/test_proxy.ts";
 import { falls, FULL, mib } from "./memory_watch.ts";
@@ -16,8 +16,16 @@ const PER_CONNECTION = 64 * 1024;
 /** Descriptors that this process and the proxy need besides. */
 const DESCRIPTORS = 2 * COUNT;
 const REQUEST = "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n";
+const SLOW_REQUEST = REQUEST.replace("/", "/slow");
 
-/** Asks on one connection all the time: it is never idle for long enough to make way. */
+/** Requests of the bystander that wait for their responses, and how long (ms) each takes. */
+const AHEAD = 6;
+const SLOWNESS = 400;
+
+/**
+ * Asks on one connection all the time, some requests ahead: were its next one sent after the response, it
+ * could be idle for long enough to make way, on a busy machine.
+ */
 class Bystander {
   served = 0;
   refused = 0;
@@ -36,11 +44,23 @@ class Bystander {
 
   async #run(port: number): Promise<void> {
     using client = await Peer.connect(port);
-    while (!this.#over) {
-      if (statusOf(await client.ask(REQUEST)) === 200) this.served++;
+    let ahead = AHEAD;
+    await client.send(SLOW_REQUEST.repeat(ahead));
+    while (ahead > 0) {
+      if (statusOf(await client.answer()) === 200) this.served++;
       else this.refused++;
-      await new Promise((resume) => setTimeout(resume, 50));
+      if (this.#over || this.refused > 0) ahead--;
+      else await client.send(SLOW_REQUEST);
     }
+  }
+}
+
+async function play(peer: Peer): Promise<void> {
+  for (let request = await peer.request(); request !== null; request = await peer.request()) {
+    if (request.head.startsWith("GET /slow ")) {
+      await new Promise((resume) => setTimeout(resume, SLOWNESS));
+    }
+    await peer.send(reply("ok"));
   }
 }
 
@@ -64,7 +84,7 @@ async function inTurns<T>(count: number, one: (index: number) => Promise<T>): Pr
 
 Deno.test(`${COUNT} connections at once, ${LIMIT} of them accepted`, async () => {
   assert.ok(await descriptorLimit() >= COUNT + 1_000, `raise the limit (ulimit -n ${DESCRIPTORS})`);
-  await using backend = new Backend(playOk);
+  await using backend = new Backend(play);
   await using proxy = await ProxyProcess.start({
     snapshot: snapshotOf([backend.port]),
     args: [
@@ -77,6 +97,7 @@ Deno.test(`${COUNT} connections at once, ${LIMIT} of them accepted`, async () =>
     ],
   });
   const bystander = new Bystander(proxy.httpPort);
+  await until("the bystander is served", () => bystander.served > 0);
   const before = await proxy.memory();
   // Each has begun a request: it is not idle, so it stays.
   const clients = await inTurns(COUNT, async () => {

@@ -43,9 +43,9 @@ export function mib(bytes: number): string {
   return `${(bytes / MIB).toFixed(1)} MiB`;
 }
 
-/** Waits until `value` is at most `limit`; the last value when it does not become so in 10 s. */
+/** Waits until `value` is at most `limit`; the last value when it does not become so in 30 s. */
 export async function falls(value: () => Promise<number> | number, limit: number): Promise<number> {
-  const end = performance.now() + 10_000;
+  const end = performance.now() + 30_000;
   for (;;) {
     const now = await value();
     if (now <= limit || performance.now() > end) return now;

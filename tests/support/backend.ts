@@ -19,8 +19,8 @@ import { type MessageKind, MessageReader, type WireMessage } from "./wire_messag
 /** How the other side has ended its half: `closes` is FIN, `resets` is RST. */
 export type Ending = "" | "closes" | "resets";
 
-/** What has not happened after this, in ms, will not happen. */
-const PATIENCE = 10_000;
+/** What has not happened after this, in ms, will not happen: on a busy machine ten seconds are few. */
+const PATIENCE = 30_000;
 
 /** One end of a connection. */
 export class Peer {
