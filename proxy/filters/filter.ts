@@ -5,7 +5,8 @@
  * One filter serves all requests of its routes, so it keeps what it knows of a request by exchange,
  * and nothing else. `x` is the same object at all points, and belongs to one request alone.
  */
-import type { Body, Exchange, Reply, ResponseHead } from "../http/message.ts";
+import type { Body } from "../http/body.ts";
+import type { Exchange, Reply, ResponseHead } from "../http/message.ts";
 
 /** A hook that throws or rejects ends the request with a 500: filters that decide fail closed. */
 export interface Filter {

@@ -10,15 +10,13 @@ import { asProxyError } from "../errors.ts";
 import type { Cancellation } from "../http/cancellation.ts";
 import type { Fields } from "../http/fields.ts";
 import { BodyWithoutTrailers } from "../http/folded_names.ts";
+import { type Body, BytesBody, NO_BODY } from "../http/body.ts";
 import {
-  type Body,
-  BytesBody,
   type Client,
   type Duplex,
   type Exchange,
   type ExchangeRecord,
   type ExchangeWaiter,
-  NO_BODY,
   type Reply,
   type RequestHead,
   ResponseHead,

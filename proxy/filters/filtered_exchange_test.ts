@@ -2,12 +2,10 @@ import assert from "node:assert/strict";
 import { ProxyError } from "../errors.ts";
 import { Cancellation } from "../http/cancellation.ts";
 import { fieldsOf } from "../http/fields.ts";
+import { type Body, BytesBody, NO_BODY } from "../http/body.ts";
 import {
-  type Body,
-  BytesBody,
   type Exchange,
   ExchangeRecord,
-  NO_BODY,
   type Reply,
   RequestHead,
   ResponseHead,

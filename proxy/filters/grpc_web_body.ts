@@ -6,7 +6,7 @@
 import { ProxyError } from "../errors.ts";
 import { DROPPED, type Fields } from "../http/fields.ts";
 import { Base64Decoder, decodedSize, encodeBase64, encodedSize } from "../grpc/base64.ts";
-import type { Body } from "../http/message.ts";
+import type { Body } from "../http/body.ts";
 
 /** The first bit of a frame's flags says that it is of trailers. */
 const TRAILERS = 0x80;

@@ -4,12 +4,10 @@ import { Random } from "../../tests/fuzz/random.ts";
 import { ProxyError } from "../errors.ts";
 import { Cancellation } from "../http/cancellation.ts";
 import { type Fields, fieldsOf } from "../http/fields.ts";
+import { type Body, BytesBody, NO_BODY } from "../http/body.ts";
 import {
-  type Body,
-  BytesBody,
   type Exchange,
   ExchangeRecord,
-  NO_BODY,
   RequestHead,
   ResponseHead,
   UNKNOWN_LENGTH,

@@ -4,7 +4,8 @@
  * which has the field too, is refused; on other methods, and as no number, it means nothing.
  */
 import { fieldsOf, MAX_FORWARDS } from "../http/fields.ts";
-import { NO_BODY, ResponseHead } from "../http/message.ts";
+import { NO_BODY } from "../http/body.ts";
+import { ResponseHead } from "../http/message.ts";
 import { ALLOW } from "../http/method.ts";
 import type { Filter } from "./filter.ts";
 

@@ -7,7 +7,8 @@ import { STATUS_CODES } from "node:http";
 import { decodedPath } from "../../shared/path/decoded_path.ts";
 import type { FilterSpec } from "../../shared/snapshot/types.ts";
 import { fieldsOf } from "../http/fields.ts";
-import { type Exchange, NO_BODY, ResponseHead } from "../http/message.ts";
+import { NO_BODY } from "../http/body.ts";
+import { type Exchange, ResponseHead } from "../http/message.ts";
 import type { Filter } from "./filter.ts";
 
 type Redirect = Extract<FilterSpec, { readonly kind: "redirect" }>;

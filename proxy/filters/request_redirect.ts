@@ -7,7 +7,8 @@
 import { STATUS_CODES } from "node:http";
 import type { FilterSpec } from "../../shared/snapshot/types.ts";
 import { fieldsOf } from "../http/fields.ts";
-import { NO_BODY, type RequestHead, ResponseHead } from "../http/message.ts";
+import { NO_BODY } from "../http/body.ts";
+import { type RequestHead, ResponseHead } from "../http/message.ts";
 import type { Filter } from "./filter.ts";
 
 export type RequestRedirect = Extract<FilterSpec, { readonly kind: "request-redirect" }>;

@@ -6,7 +6,8 @@
  */
 import type { FilterSpec } from "../../shared/snapshot/types.ts";
 import { ProxyError } from "../errors.ts";
-import { type Exchange, NO_BODY, type RequestHead } from "../http/message.ts";
+import { NO_BODY } from "../http/body.ts";
+import type { Exchange, RequestHead } from "../http/message.ts";
 import type { Filter } from "./filter.ts";
 import { cameOverHttps, redirectTo } from "./https_redirect.ts";
 

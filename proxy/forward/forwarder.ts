@@ -16,16 +16,8 @@ import { MAX_OWN_MARKS } from "../http/loop_mark.ts";
 import type { FilterName } from "../filters/filter_name.ts";
 import { FilteredExchange } from "../filters/filtered_exchange.ts";
 import { canGather, gatheredExchange } from "./gathered_body.ts";
-import {
-  type Body,
-  type Exchange,
-  type ExchangeWaiter,
-  LATER,
-  NO_BODY,
-  type Reply,
-  type ResponseHead,
-  type Serving,
-} from "../http/message.ts";
+import { type Body, LATER, NO_BODY } from "../http/body.ts";
+import type { Exchange, ExchangeWaiter, Reply, ResponseHead, Serving } from "../http/message.ts";
 import { HttpsRedirects, type HttpsRedirectsContext } from "./https_redirects.ts";
 import { type ErrorPage, localReply } from "./local_reply.ts";
 import { exceeds, observe, type PreparationContext, prepare } from "./preparation.ts";

@@ -10,7 +10,8 @@ import { asProxyError, ProxyError } from "../errors.ts";
 import { FilterChain } from "../filters/filter_chain.ts";
 import { FilteredExchange } from "../filters/filtered_exchange.ts";
 import type { Fields } from "../http/fields.ts";
-import type { Body, Exchange } from "../http/message.ts";
+import type { Body } from "../http/body.ts";
+import type { Exchange } from "../http/message.ts";
 
 interface GatheredBody {
   /** Null where the bound was reached. */

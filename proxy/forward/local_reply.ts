@@ -10,7 +10,8 @@ import { ACCEPT, fieldsOf } from "../http/fields.ts";
 import { hasGrpc } from "../grpc/content_type.ts";
 import { encodeGrpcMessage, GRPC_CODES, GRPC_STATUS_OF } from "../grpc/status.ts";
 import { requestIdOf } from "../http/forwarded_headers.ts";
-import { type Body, BytesBody, type Exchange, NO_BODY, ResponseHead } from "../http/message.ts";
+import { type Body, BytesBody, NO_BODY } from "../http/body.ts";
+import { type Exchange, ResponseHead } from "../http/message.ts";
 import { withinTime } from "../io/time_limit.ts";
 import { ALLOW } from "../http/method.ts";
 

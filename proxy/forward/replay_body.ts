@@ -8,7 +8,7 @@
  */
 import { ProxyError } from "../errors.ts";
 import type { Fields } from "../http/fields.ts";
-import type { Body } from "../http/message.ts";
+import type { Body } from "../http/body.ts";
 
 export class ReplayBody implements Body {
   readonly #source: Body;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Body } from "../http/message.ts";
+import type { Body } from "../http/body.ts";
 import { ReplayBody } from "./replay_body.ts";
 
 const LIMIT = 16 * 1024;

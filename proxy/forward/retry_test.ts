@@ -1,8 +1,10 @@
 /** Which requests are sent again after which failures; what an attempt costs is in the integration tests. */
 import assert from "node:assert/strict";
 import { ProxyError } from "../errors.ts";
-import type { Body, Exchange, RetryReason, UpstreamExchange } from "../http/message.ts";
-import { BytesBody, NO_BODY, RequestHead } from "../http/message.ts";
+import type { Body } from "../http/body.ts";
+import type { Exchange, RetryReason, UpstreamExchange } from "../http/message.ts";
+import { BytesBody, NO_BODY } from "../http/body.ts";
+import { RequestHead } from "../http/message.ts";
 import { isBlameless, replayBody, RetryState } from "./retry.ts";
 import type { HttpEndpoint } from "../route/route.ts";
 

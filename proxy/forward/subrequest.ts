@@ -13,13 +13,12 @@ import { changedFields } from "../http/changed_fields.ts";
 import { DROPPED, type Fields, fieldsOf, X_FORWARDED_PROTO } from "../http/fields.ts";
 import { readAuthority } from "../http/host.ts";
 import { requestIdOf } from "../http/forwarded_headers.ts";
+import { type Body, NO_BODY } from "../http/body.ts";
 import {
-  type Body,
   type Client,
   type Duplex,
   type Exchange,
   ExchangeRecord,
-  NO_BODY,
   RequestHead,
   type ResponseHead,
   type Serving,

@@ -9,16 +9,11 @@
  */
 import { type Deadlined, type Deadlines } from "../io/deadlines.ts";
 import { asProxyError, ProxyError } from "../errors.ts";
-import {
-  type Body,
-  type BodyReader,
-  type Duplex,
-  type DuplexSink,
-  LATER,
-  readThen,
-} from "../http/message.ts";
+import { type Body, type BodyReader, LATER, readThen } from "../http/body.ts";
+import type { Duplex, DuplexSink } from "../http/message.ts";
+import { DirectRelay } from "../io/direct_relay.ts";
 import type { WriteWaiter } from "../io/output.ts";
-import { FrameBoundary, goingAwayFrame } from "../http/websocket_frames.ts";
+import { FrameBoundary, goingAwayFrame, wholeFrame } from "../http/websocket_frames.ts";
 
 /** The tunnels of one event loop. */
 export class Tunnels {
@@ -61,23 +56,11 @@ export class Tunnels {
   }
 }
 
-/** What both directions share. */
-interface TunnelState {
-  /** Bytes have come from one of the ends. */
-  moved(): void;
-  /** The process ends: each direction is to end at the next end of a frame. */
-  readonly isLeaving: boolean;
-  /** Breaks both directions. */
-  cut(thrown: unknown): void;
-}
-
-class Tunnel implements Deadlined, TunnelState {
+class Tunnel implements Deadlined {
   deadlinePlace = -1;
-  isLeaving = false;
   readonly #lanes: readonly [Lane, Lane];
   readonly #idleTimeout: number;
   readonly #deadlines: Deadlines;
-  #deadline: number;
   #failure: ProxyError | null = null;
 
   constructor(
@@ -88,12 +71,11 @@ class Tunnel implements Deadlined, TunnelState {
     deadlines: Deadlines,
   ) {
     this.#lanes = [
-      new Lane(this, client, backend, isWebSocket, true),
-      new Lane(this, backend, client, isWebSocket, false),
+      new Lane(this, client, backend, isWebSocket, true, deadlines),
+      new Lane(this, backend, client, isWebSocket, false, deadlines),
     ];
     this.#idleTimeout = idleTimeout;
     this.#deadlines = deadlines;
-    this.#deadline = deadlines.in(idleTimeout);
   }
 
   async run(): Promise<ProxyError | null> {
@@ -102,20 +84,18 @@ class Tunnel implements Deadlined, TunnelState {
   }
 
   check(now: number): number | void {
+    const movedAt = Math.max(...this.#lanes.map((lane) => lane.movedAt));
+    const deadline = this.#deadlines.after(movedAt, this.#idleTimeout);
     // What moves puts it off, so that it comes no earlier.
-    if (now < this.#deadline) return this.#deadline;
+    if (now < deadline) return deadline;
     this.cut(new ProxyError("tunnel_idle"));
   }
 
-  moved(): void {
-    this.#deadline = this.#deadlines.in(this.#idleTimeout);
-  }
-
   leave(): void {
-    this.isLeaving = true;
     for (const lane of this.#lanes) lane.leave();
   }
 
+  /** Breaks both directions. */
   cut(thrown: unknown): void {
     const error = asProxyError(thrown, "internal");
     this.#failure ??= error;
@@ -128,7 +108,8 @@ class Tunnel implements Deadlined, TunnelState {
  * what a message costs.
  */
 class Lane implements BodyReader, WriteWaiter {
-  readonly #tunnel: TunnelState;
+  readonly #tunnel: Tunnel;
+  readonly #deadlines: Deadlines;
   readonly #from: Duplex;
   readonly #to: Duplex;
   /** Of `#from` and `#to`, kept here so that a message needs neither of them. */
@@ -138,19 +119,27 @@ class Lane implements BodyReader, WriteWaiter {
   readonly #frames: FrameBoundary | null;
   /** What is sent here is masked. */
   readonly #masked: boolean;
+  /** Created for the second message: many tunnels never carry one. */
+  #relay: DirectRelay | null = null;
+  #movedAt: number;
   #isWriting = false;
+  /** The process ends: this direction is to end at the next end of a frame. */
+  #isLeaving = false;
   /** The last word has been said: what still comes is not carried. */
   #isOver = false;
   #ended = () => {};
 
   constructor(
-    tunnel: TunnelState,
+    tunnel: Tunnel,
     from: Duplex,
     to: Duplex,
     isWebSocket: boolean,
     masked: boolean,
+    deadlines: Deadlines,
   ) {
     this.#tunnel = tunnel;
+    this.#deadlines = deadlines;
+    this.#movedAt = deadlines.now;
     this.#from = from;
     this.#to = to;
     this.#body = from.body;
@@ -167,8 +156,15 @@ class Lane implements BodyReader, WriteWaiter {
     });
   }
 
+  /** When bytes came last, in ms, monotonic. */
+  get movedAt(): number {
+    return Math.max(this.#movedAt, this.#relay === null ? 0 : this.#relay.movedAt);
+  }
+
   leave(): void {
-    if (!this.#isWriting) this.#end();
+    this.#isLeaving = true;
+    this.#relay?.stop();
+    if (!this.#isWriting && !this.#relay?.isWriting) this.#end();
   }
 
   abort(error: ProxyError): void {
@@ -189,7 +185,7 @@ class Lane implements BodyReader, WriteWaiter {
 
   wrote(): void {
     this.#isWriting = false;
-    if (this.#tunnel.isLeaving) this.#end().then(() => this.#pull());
+    if (this.#isLeaving) this.#end().then(() => this.#pull());
     else this.#pull();
   }
 
@@ -200,6 +196,7 @@ class Lane implements BodyReader, WriteWaiter {
 
   #pull(): void {
     try {
+      if (this.#passOn()) return;
       for (;;) {
         const view = readThen(this.#body, this);
         if (view === LATER || this.#take(view)) return;
@@ -209,6 +206,20 @@ class Lane implements BodyReader, WriteWaiter {
     }
   }
 
+  /** Small messages go past the two connections, where both ends have one to themselves. */
+  #passOn(): boolean {
+    const { directSource } = this.#body;
+    const { output } = this.#sink;
+    if (directSource === undefined || !directSource.isDirectlyReadable || output === undefined) {
+      return false;
+    }
+    // Between two frames, and so is what follows.
+    if (this.#frames !== null && !this.#frames.isReached) return false;
+    const measure = this.#frames === null ? anyBytes : wholeFrame;
+    this.#relay ??= new DirectRelay(directSource, output, this, measure);
+    return this.#relay.begin(this);
+  }
+
   /** False where the next bytes are to be read at once. */
   #take(view: Uint8Array | null): boolean {
     if (view === null) {
@@ -216,7 +227,7 @@ class Lane implements BodyReader, WriteWaiter {
       return true;
     }
     if (this.#isOver) return false;
-    this.#tunnel.moved();
+    this.#movedAt = this.#deadlines.now;
     this.#frames?.pass(view);
     this.#isWriting = true;
     this.#sink.writeThen(view, view.length, this);
@@ -251,4 +262,9 @@ class Lane implements BodyReader, WriteWaiter {
     this.#tunnel.cut(thrown);
     this.#ended();
   }
+}
+
+/** What a protocol that we do not know says is relayed as it comes. */
+function anyBytes(_bytes: Uint8Array, length: number): number {
+  return length;
 }

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { ERROR_KINDS, type ErrorCode } from "../../shared/error_kinds.ts";
 import { CONTENT_TYPE, type Fields, fieldsOf, X_REQUEST_ID } from "../http/fields.ts";
-import { type Exchange, NO_BODY, RequestHead, type ResponseHead } from "../http/message.ts";
+import { NO_BODY } from "../http/body.ts";
+import { type Exchange, RequestHead, type ResponseHead } from "../http/message.ts";
 import { localReply } from "../forward/local_reply.ts";
 import { encodeGrpcMessage } from "./status.ts";
 

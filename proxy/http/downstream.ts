@@ -6,7 +6,8 @@ import type { Buffers } from "../io/buffer_pool.ts";
 import type { Deadlines } from "../io/deadlines.ts";
 import type { ErrorCode, ProxyError } from "../errors.ts";
 import type { Limits } from "./limits.ts";
-import type { Body, Client, Exchange, ExchangeHandler, ResponseHead } from "./message.ts";
+import type { Body } from "./body.ts";
+import type { Client, Exchange, ExchangeHandler, ResponseHead } from "./message.ts";
 
 export interface ServerConnectionContext {
   readonly limits: Limits;

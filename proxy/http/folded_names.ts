@@ -4,7 +4,7 @@
  * `X.User` alike.
  */
 import { DROPPED, type Fields } from "./fields.ts";
-import type { Body } from "./message.ts";
+import type { Body } from "./body.ts";
 
 export class FoldedNames {
   readonly #names: ReadonlySet<string>;

@@ -2,8 +2,9 @@
  * Heads, bodies and the exchange, neutral of the HTTP version. In: what `http1` (and later `http2`)
  * has parsed and validated. Out: what `forwarder.ts`, the router and the other side's codec read.
  */
+import type { Body, LATER } from "./body.ts";
 import type { Timeouts } from "./limits.ts";
-import type { WriteWaiter } from "../io/output.ts";
+import type { Output, WriteWaiter } from "../io/output.ts";
 import type { Cancellation } from "./cancellation.ts";
 import { Fields } from "./fields.ts";
 import type { ErrorCode, ProxyError } from "../errors.ts";
@@ -85,74 +86,6 @@ export function hasField({ fields, extra }: ResponseHead, id: number): boolean {
   return fields.find(id) !== -1 || (extra !== null && extra.find(id) !== -1);
 }
 
-/**
- * A body on its way, pulled by the side that writes it on: nothing is read before the last view has
- * been written, so a slow reader holds at most one buffer.
- */
-export interface Body {
-  /**
-   * The next bytes, null at the end. A view holds until the next call. Comes without a promise
-   * where bytes have arrived already. Rejects with a ProxyError when the body breaks off.
-   */
-  read(): Uint8Array | null | Promise<Uint8Array | null>;
-  /**
-   * As `read`, without a promise where bytes are waited for: LATER, and `reader` is told, never before
-   * this returns. Throws what `read` would reject with at once. Missing where `read` has to do.
-   */
-  readThen?(reader: BodyReader): Uint8Array | null | typeof LATER;
-  /** True once the last byte has been handed out. */
-  readonly done: boolean;
-  /** Trailer fields, known once done; null when there were none. */
-  readonly trailers: Fields | null;
-}
-
-/** Waits for the next bytes of a body. Neither method may throw. */
-export interface BodyReader {
-  /** @param view as `Body.read` gives it. */
-  arrived(view: Uint8Array | null): void;
-  /** @param error what `Body.read` would reject with. */
-  broke(error: unknown): void;
-}
-
-/** The next bytes of any body; LATER where `reader` is told. Throws what the body throws at once. */
-export function readThen(
-  body: Body,
-  reader: BodyReader,
-): Uint8Array | null | typeof LATER {
-  if (body.readThen !== undefined) return body.readThen(reader);
-  const next = body.read();
-  if (!(next instanceof Promise)) return next;
-  next.then((view) => reader.arrived(view), (error) => reader.broke(error));
-  return LATER;
-}
-
-/** The body of a message that has none. */
-export const NO_BODY: Body = {
-  read: () => null,
-  done: true,
-  trailers: null,
-};
-
-/** A body of our own making, in one piece. */
-export class BytesBody implements Body {
-  readonly trailers = null;
-  #bytes: Uint8Array | null;
-
-  constructor(bytes: Uint8Array) {
-    this.#bytes = bytes.length > 0 ? bytes : null;
-  }
-
-  get done(): boolean {
-    return this.#bytes === null;
-  }
-
-  read(): Uint8Array | null {
-    const bytes = this.#bytes;
-    this.#bytes = null;
-    return bytes;
-  }
-}
-
 /** A response in place of an upstream's. */
 export interface Reply {
   readonly head: ResponseHead;
@@ -206,6 +139,8 @@ export interface Duplex {
 export interface DuplexSink {
   /** Writes `bytes[0, length)`, and tells `waiter`; then they may be used again. */
   writeThen(bytes: Uint8Array, length: number, waiter: WriteWaiter): void;
+  /** Missing where it has no connection to itself. */
+  readonly output?: Output;
 }
 
 /** No traceparent goes to its backend but what the client has sent. */
@@ -480,9 +415,6 @@ export interface ExchangeWaiter {
 export function tell(waiter: ExchangeWaiter, serving: Promise<void>): void {
   serving.then(() => waiter.served(), (thrown) => waiter.broke(thrown));
 }
-
-/** The exchange is still being served, and its `waiter` is told when that is over. */
-export const LATER: unique symbol = Symbol("later");
 
 /** What tells of the end of an exchange; undefined where it is over. */
 export type Serving = Promise<void> | typeof LATER | void;

@@ -25,7 +25,6 @@ export class FrameBoundary {
   }
 
   pass(view: Uint8Array): void {
-    if (this.#seen === 0 && this.#payload === 0 && isShortFrame(view)) return;
     let at = 0;
     while (at < view.length) {
       if (this.#seen === 0 && this.#payload > 0) {
@@ -58,12 +57,17 @@ export class FrameBoundary {
   }
 }
 
-/** One whole frame with a payload of at most 125 bytes, and no Close: nothing is to be remembered of it. */
-function isShortFrame(view: Uint8Array): boolean {
-  if (view.length < 2 || (view[0] & 0xf) === CLOSE) return false;
-  const second = view[1];
-  const length = second & 0x7f;
-  return length < 126 && view.length === ((second & MASKED) === 0 ? 2 : 6) + length;
+/**
+ * `length` where `bytes[0, length)` is one whole frame of at most 65,535 bytes and no Close: `FrameBoundary`
+ * would remember nothing of it. Else -1.
+ */
+export function wholeFrame(bytes: Uint8Array, length: number): number {
+  if (length < 2 || (bytes[0] & 0xf) === CLOSE) return -1;
+  const mask = (bytes[1] & MASKED) === 0 ? 0 : 4;
+  const short = bytes[1] & 0x7f;
+  if (short < 126) return length === 2 + mask + short ? length : -1;
+  if (short !== 126 || length < 4) return -1;
+  return length === 4 + mask + bytes[2] * 256 + bytes[3] ? length : -1;
 }
 
 /** A Close frame with status 1001; what goes to a server is masked (RFC 6455 §5.3). */

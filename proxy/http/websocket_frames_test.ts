@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { FrameBoundary, goingAwayFrame } from "./websocket_frames.ts";
+import { FrameBoundary, goingAwayFrame, wholeFrame } from "./websocket_frames.ts";
 
 /** A frame with a payload of so many bytes. */
 function frame(opcode: number, length: number, masked: boolean): Uint8Array {
@@ -51,5 +51,23 @@ Deno.test("a Close frame is detected, including our own with status 1001 (going 
     const payload = [...bytes.subarray(-2)].map((byte, i) => byte ^ (masked ? bytes[2 + i] : 0));
     assert.deepEqual(payload, [0x03, 0xe9], "1001");
     assert.equal(bytes.length, masked ? 8 : 4);
+  }
+});
+
+Deno.test("a whole frame is told from a part of one, from several, and from a Close frame", () => {
+  for (const masked of [false, true]) {
+    for (const length of [0, 1, 124, 125, 126, 127, 128, 300, 65535]) {
+      const bytes = frame(2, length, masked);
+      const where = `${length} bytes, masked: ${masked}`;
+      const more = new Uint8Array([...bytes, 0x82, 0]);
+      assert.equal(wholeFrame(more, bytes.length), bytes.length, where);
+      for (const other of [0, 1, 2, 3, 4, 5, bytes.length - 1, bytes.length + 1]) {
+        if (other !== bytes.length) assert.equal(wholeFrame(more, other), -1, `${where}: ${other}`);
+      }
+      const close = frame(8, length, masked);
+      assert.equal(wholeFrame(close, close.length), -1, where);
+    }
+    const long = frame(2, 65536, masked);
+    assert.equal(wholeFrame(long, long.length), -1, "its length needs eight bytes");
   }
 });

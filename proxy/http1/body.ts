@@ -5,8 +5,11 @@
 import type { BufferPool } from "../io/buffer_pool.ts";
 import { type ErrorCode, ProxyError } from "../errors.ts";
 import { Fields } from "../http/fields.ts";
-import { type Body, type BodyReader, LATER, UNKNOWN_LENGTH } from "../http/message.ts";
+import { type Body, type BodyReader, LATER } from "../http/body.ts";
+import type { DirectReader, DirectSource } from "../io/direct_relay.ts";
+import { UNKNOWN_LENGTH } from "../http/message.ts";
 import { dropForbiddenTrailers } from "../http/trailers.ts";
+import type { Transport } from "../io/transport.ts";
 import { ChunkDecoder } from "./chunked.ts";
 import { HeadParser } from "./head_parser.ts";
 import type { Input } from "../io/input.ts";
@@ -31,7 +34,7 @@ const QUIET_SHARE = 4;
 type Framing = "none" | "length" | "chunked" | "close";
 
 /** The body of one message after another on one connection. */
-export class InputBody implements Body {
+export class InputBody implements Body, DirectSource {
   trailers: Fields | null = null;
   done = true;
   /** Called when a wait for bytes begins and ends, for the connection's deadline. */
@@ -61,8 +64,10 @@ export class InputBody implements Body {
   #reader: BodyReader | null = null;
   /** All until FIN, of a tunnel: what is waited for has no deadline here. */
   #isTunnel = false;
-  /** What comes next of a tunnel fits the buffer, in which nothing else is needed. */
-  #isSteady = false;
+  /** What comes next fits the buffer, in which nothing else is needed, and begins a message of a stream. */
+  isDirectlyReadable = false;
+  /** Who reads at the transport; null while nobody does. */
+  directReader: DirectReader | null = null;
 
   /**
    * @param quiet smaller buffers than the input's own, for streams that say little: events of each arrive
@@ -82,7 +87,7 @@ export class InputBody implements Body {
   begin(length: number, untilClose: boolean): void {
     this.trailers = null;
     this.#section = null;
-    this.#isTunnel = this.#isSteady = false;
+    this.#isTunnel = this.isDirectlyReadable = false;
     this.#received = 0;
     this.#remaining = length;
     this.#maxBytes = 0;
@@ -139,7 +144,6 @@ export class InputBody implements Body {
   }
 
   readThen(reader: BodyReader): Uint8Array | null | typeof LATER {
-    if (this.#isSteady) return this.#readOn(reader);
     if (this.done) return this.#end();
     if (!this.#input.isEmpty) {
       const view = this.#take();
@@ -151,28 +155,39 @@ export class InputBody implements Body {
     return LATER;
   }
 
-  /**
-   * Fast path for a small message of a tunnel: with a thousand tunnels, everything that a message touches
-   * has left the processor's caches.
-   */
-  #readOn(reader: BodyReader): typeof LATER {
-    const input = this.#input;
-    if (this.#reader !== reader) this.#reader = reader;
-    input.start = input.end = 0;
-    input.fillThen(this.#filled);
-    return LATER;
+  get directSource(): DirectSource {
+    return this;
   }
 
-  /** Hands over what the fast path has read; false where that is nothing. */
-  #handSteady(): boolean {
-    const input = this.#input;
-    const { bytes, end } = input;
-    if (end === 0 || end === bytes.length) this.#isSteady = false;
-    if (end === 0) return false;
-    input.start = end;
-    this.#received += end;
-    this.#reader!.arrived(bytes.subarray(0, end));
-    return true;
+  get transport(): Transport {
+    return this.#input.transport;
+  }
+
+  beginDirectReads(reader: BodyReader, directReader: DirectReader): Uint8Array<ArrayBuffer> {
+    this.isDirectlyReadable = false;
+    this.directReader = directReader;
+    this.#reader = reader;
+    this.onWait?.(true);
+    return this.#input.beginDirectReads(this.#filled);
+  }
+
+  endDirectReads(): void {
+    this.isDirectlyReadable = true;
+    this.directReader = null;
+    this.onWait?.(false);
+    this.#input.endDirectReads();
+  }
+
+  get returnRead(): (count: number | null) => void {
+    return this.#input.arrived;
+  }
+
+  get returnError(): (error: unknown) => void {
+    return this.#input.broke;
+  }
+
+  count(bytes: number): void {
+    this.#received += bytes;
   }
 
   /**
@@ -213,7 +228,7 @@ export class InputBody implements Body {
   }
 
   readonly #filled = (): void => {
-    if (this.#isSteady && this.#handSteady()) return;
+    this.directReader = null;
     let view: Uint8Array | null;
     try {
       this.onWait?.(false);
@@ -221,16 +236,25 @@ export class InputBody implements Body {
       if (view === null) {
         if (!this.done) return this.#fill();
         this.#end();
-      } else if (this.#isTunnel) {
-        const { bytes, end, isEmpty, poolSize } = this.#input;
-        this.#isSteady = this.#parked !== null && isEmpty && end < bytes.length &&
-          bytes.length <= poolSize;
+      } else if (this.#isTunnel || this.#framing === "chunked") {
+        this.isDirectlyReadable = this.#isSteady();
       }
     } catch (error) {
       return this.#reader!.broke(error);
     }
     this.#reader!.arrived(view);
   };
+
+  /** What comes next is as small as the last message, and begins one: see `isDirectlyReadable`. */
+  #isSteady(): boolean {
+    const { bytes, end, isEmpty, poolSize } = this.#input;
+    if (this.#parked === null || !isEmpty || end === bytes.length || bytes.length > poolSize) {
+      return false;
+    }
+    // Where a stream may be quiet it is a response, which has no limit and no pace of its own.
+    return this.#isTunnel ||
+      this.#quiet !== null && !this.done && this.#maxBytes === 0 && this.#chunks!.isBetweenChunks;
+  }
 
   /** As `#take`, of what has come. Throws where it is the end and should not be. */
   #taken(): Uint8Array | null {

@@ -4,10 +4,12 @@
  * not known. Nothing is pulled before the last view is written: that is the backpressure.
  */
 import { asciiBytes, type Fields } from "../http/fields.ts";
-import { type Body, type BodyReader, type DuplexSink, LATER, readThen } from "../http/message.ts";
+import { type Body, type BodyReader, LATER, readThen } from "../http/body.ts";
+import type { DuplexSink } from "../http/message.ts";
+import { DirectRelay } from "../io/direct_relay.ts";
 import type { BufferPool } from "../io/buffer_pool.ts";
 import type { WriteWaiter } from "../io/output.ts";
-import { CHUNK_FRAME_BYTES, writeChunkSize } from "./chunked.ts";
+import { CHUNK_FRAME_BYTES, wholeChunks, writeChunkSize } from "./chunked.ts";
 import { CR, LF } from "../http/grammar.ts";
 import { copyRange, fieldsSize, writeFields } from "./head_writer.ts";
 
@@ -51,6 +53,8 @@ type Step =
   /** It has been. */
   | "behind view"
   /** There is room for the last chunk. */
+  /** What has come has been written, and small chunks that follow need not come here. */
+  | "pass on"
   | "last chunk"
   | "end";
 
@@ -81,6 +85,8 @@ class BodyWriter implements BodyReader, WriteWaiter {
   #hasFailed = false;
   #failure: unknown = null;
   #isOver = false;
+  /** Passes small chunks on as they are; null where none has come. */
+  #relay: DirectRelay | null = null;
 
   constructor(
     out: Uint8Array<ArrayBuffer>,
@@ -174,12 +180,43 @@ class BodyWriter implements BodyReader, WriteWaiter {
         this.#view = null;
         this.#at = this.#chunked ? writeLineEnd(this.#out!, 0) : 0;
         return this.#pull();
+      case "pass on":
+        this.#at = 0;
+        this.#isReading = false;
+        return this.#passOn();
       case "last chunk":
         this.#at = 0;
         return this.#end();
       case "end":
         return this.#finish();
     }
+  }
+
+  /** Whether chunks may be passed on as they come. */
+  get #canPassOn(): boolean {
+    const { output } = this.#sink;
+    return this.#chunked && this.#body.directSource?.isDirectlyReadable === true &&
+      output !== undefined &&
+      !output.hasShortTimeout;
+  }
+
+  #passOn(): void {
+    if (this.#canPassOn) {
+      this.#relay ??= new DirectRelay(
+        this.#body.directSource!,
+        this.#sink.output!,
+        this,
+        wholeChunks,
+      );
+      if (this.#relay.begin(this)) {
+        this.#isReading = true;
+        if (this.#out !== null) this.#buffers.give(this.#out);
+        this.#out = null;
+        return;
+      }
+    }
+    this.#out ??= this.#buffers.take();
+    this.#pull();
   }
 
   /** Asks for the next bytes. */
@@ -220,6 +257,10 @@ class BodyWriter implements BodyReader, WriteWaiter {
       out.set(view, at);
       at += length;
       if (chunked) at = writeLineEnd(out, at);
+      if (this.#canPassOn) {
+        this.#at = at;
+        return this.#write(out, at, "pass on");
+      }
       const next = readThen(this.#body, this);
       if (next === LATER) {
         this.#at = at;

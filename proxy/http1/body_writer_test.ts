@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Body, type BodyReader, LATER } from "../http/message.ts";
+import { type Body, type BodyReader, LATER } from "../http/body.ts";
 import { BufferPool } from "../io/buffer_pool.ts";
 import type { WriteWaiter } from "../io/output.ts";
 import { type ByteSink, writeBody } from "./body_writer.ts";

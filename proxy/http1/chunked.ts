@@ -53,6 +53,11 @@ export class ChunkDecoder {
     this.#excess = 0;
   }
 
+  /** A chunk ended with the last byte. */
+  get isBetweenChunks(): boolean {
+    return this.#state === SIZE && this.#digits === 0;
+  }
+
   /** The last chunk has been read: what follows is the trailer section. */
   get inTrailers(): boolean {
     return this.#state === TRAILERS;
@@ -173,6 +178,32 @@ export class ChunkDecoder {
     this.#state = state;
     return null;
   }
+}
+
+/** Of a chunk that is passed on as it is: more do not fit the buffers of streams. */
+const MAX_WHOLE_DIGITS = 4;
+
+/**
+ * Bytes of data in `bytes[0, length)`, if that is nothing but whole chunks as one would write them: without
+ * extensions and leading zeros, none of them the last. Else -1: those are for `ChunkDecoder`.
+ */
+export function wholeChunks(bytes: Uint8Array, length: number): number {
+  let data = 0;
+  for (let at = 0; at < length;) {
+    let size = 0;
+    const start = at;
+    for (let digit = HEX[bytes[at]]; digit !== 255; digit = HEX[bytes[++at]]) {
+      size = size * 16 + digit;
+      if (size === 0 || at - start === MAX_WHOLE_DIGITS) return -1;
+    }
+    const end = at + 2 + size;
+    if (size === 0 || end + 2 > length) return -1;
+    if (bytes[at] !== CR || bytes[at + 1] !== LF) return -1;
+    if (bytes[end] !== CR || bytes[end + 1] !== LF) return -1;
+    data += size;
+    at = end + 2;
+  }
+  return data;
 }
 
 /** Longest frame before a chunk's data: a CRLF that ends the chunk before, 8 digits, CRLF. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { asciiBytes, latin1 } from "../http/fields.ts";
-import { CHUNK_FRAME_BYTES, ChunkDecoder, writeChunkSize } from "./chunked.ts";
+import { CHUNK_FRAME_BYTES, ChunkDecoder, wholeChunks, writeChunkSize } from "./chunked.ts";
 
 /** Decodes pieces that arrive one after another; the data, and what follows the last chunk. */
 function decode(pieces: readonly string[]): { data: string; rest: string; error: string | null } {
@@ -93,4 +93,44 @@ Deno.test("a size is written as the shortest hexadecimal digits, and is read bac
     const end = writeChunkSize(bytes, 0, size);
     assert.equal(latin1(bytes, 0, end), `${size.toString(16)}\r\n`);
   }
+});
+
+/** Chunks, and what is almost chunks, from a seed. */
+function almostChunks(random: () => number): string {
+  const pick = (items: readonly string[]) => items[Math.floor(random() * items.length)];
+  let text = "";
+  for (let count = 1 + random() * 3; count > 0; count--) {
+    const data = pick(["a", "bc", "0", "\r\n", "x".repeat(16), "y".repeat(300)]);
+    const size = data.length.toString(16);
+    const sizes = [size.toUpperCase(), `0${size}`, `${size};x`, "0", "", "fffff", "3"];
+    text += random() < 0.8 ? size : pick(sizes);
+    text += random() < 0.9 ? "\r\n" : pick(["\n", " \r\n", "\r", ""]);
+    text += data + (random() < 0.9 ? "\r\n" : pick(["\n", "", "\rz"]));
+  }
+  return random() < 0.3 ? text.slice(0, Math.floor(random() * text.length)) : text;
+}
+
+Deno.test("chunks that may be passed on as they are, are what the decoder takes whole", () => {
+  let state = 1;
+  const random = () => (state = (Math.imul(state, 1664525) + 1013904223) >>> 0) / 2 ** 32;
+  let passed = 0;
+  for (let i = 0; i < 20_000; i++) {
+    const text = almostChunks(random);
+    // What comes behind them in the buffer is no part of them.
+    const bytes = new TextEncoder().encode(`${text}1\r\na\r\n`);
+    const data = wholeChunks(bytes, text.length);
+    const decoder = new ChunkDecoder();
+    decoder.begin();
+    const error = decoder.decode(bytes.slice(), 0, text.length);
+    const isWhole = error === null && decoder.isBetweenChunks && !decoder.inTrailers &&
+      decoder.consumed === text.length;
+    if (data !== -1) {
+      passed++;
+      assert.equal(isWhole, true, JSON.stringify(text));
+      assert.equal(data, decoder.dataEnd - decoder.dataStart, JSON.stringify(text));
+    } else if (isWhole) {
+      assert.match(text, /;|(^|\n)0/, `${JSON.stringify(text)} could be passed on`);
+    }
+  }
+  assert.ok(passed > 1_000, `${passed} passed`);
 });

@@ -11,8 +11,8 @@ import { type Deadlined, type Deadlines, NO_DEADLINE } from "../io/deadlines.ts"
 import { asProxyError, type ErrorCode, ProxyError } from "../errors.ts";
 import { Fields } from "../http/fields.ts";
 import type { Limits, Timeouts } from "../http/limits.ts";
+import type { Body } from "../http/body.ts";
 import {
-  type Body,
   type Duplex,
   type HeadReceiver,
   type RequestHead,
@@ -349,11 +349,25 @@ export class Http1ClientConnection implements UpstreamExchange, Deadlined {
   }
 
   check(now: number): number | void {
+    this.#output.directWriter?.look();
     // A backend that responds before it has read the whole request may stop reading it (RFC 9112 §9.5).
     const writing = this.#headed && !this.#tunnel ? NO_DEADLINE : this.#output.deadline;
+    if (now >= this.#deadline) this.#renewByDirectReads();
     if (now < this.#deadline && now < writing) return Math.min(this.#deadline, writing);
     if (this.#idle) this.close();
     else this.abort(new ProxyError("upstream_timeout"));
+  }
+
+  /** Bytes that are passed on past the body put its deadline off; while they are written there is none. */
+  #renewByDirectReads(): void {
+    const { directReader } = this.#body;
+    if (directReader === null) return;
+    const { deadlines } = this.#context;
+    const since = directReader.isReading ? directReader.movedAt : deadlines.now;
+    this.#deadline = Math.max(
+      this.#deadline,
+      deadlines.after(since, this.#timeouts.responseBodyTimeout),
+    );
   }
 
   #awaitHead(): void {

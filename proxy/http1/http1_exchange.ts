@@ -11,14 +11,13 @@ import { asProxyError, type ErrorCode, ProxyError } from "../errors.ts";
 import { Cancellation } from "../http/cancellation.ts";
 import type { ServerConnectionContext } from "../http/downstream.ts";
 import { type Fields, X_REQUEST_ID } from "../http/fields.ts";
+import { type Body, LATER } from "../http/body.ts";
 import {
-  type Body,
   type Client,
   type Duplex,
   type Exchange,
   ExchangeRecord,
   type ExchangeWaiter,
-  LATER,
   RequestHead,
   type ResponseHead,
   UNKNOWN_LENGTH,
@@ -333,6 +332,8 @@ export class Http1Exchange implements Exchange, ExchangeWaiter, ByteSink {
     else if (input.ended) {
       const { now } = this.#owner.context.deadlines;
       this.#halfClosed.ended(now);
+      // Each write is to be seen, as it shows whether the client is there.
+      this.output.directWriter?.stop();
       // A write under way gets through later than FIN has come.
       const isStreaming = this.output.writing && this.output.pending === null;
       this.#sentBefore = isStreaming ? -1 : this.output.sent;

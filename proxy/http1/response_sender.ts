@@ -3,7 +3,8 @@
  * the body is at hand and small, else a head and then the body as it comes.
  */
 import type { BufferPool } from "../io/buffer_pool.ts";
-import type { Body, RequestHead, ResponseHead } from "../http/message.ts";
+import type { Body } from "../http/body.ts";
+import type { RequestHead, ResponseHead } from "../http/message.ts";
 import { type ByteSink, writeBody } from "./body_writer.ts";
 import type { Output } from "../io/output.ts";
 import { type ResponseFraming, responseHeadSize, writeResponseHead } from "./response_writer.ts";

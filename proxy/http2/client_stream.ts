@@ -9,8 +9,8 @@ import { NO_DEADLINE } from "../io/deadlines.ts";
 import { asProxyError, ProxyError } from "../errors.ts";
 import { type Fields, GRPC_TIMEOUT } from "../http/fields.ts";
 import type { Timeouts } from "../http/limits.ts";
+import type { Body } from "../http/body.ts";
 import {
-  type Body,
   type Duplex,
   type HeadReceiver,
   type RequestHead,

@@ -7,7 +7,8 @@ import { Deadlines } from "../io/deadlines.ts";
 import { ProxyError } from "../errors.ts";
 import { fieldsOf } from "../http/fields.ts";
 import { DEFAULT_LIMITS } from "../http/limits.ts";
-import { NO_BODY, RequestHead } from "../http/message.ts";
+import { NO_BODY } from "../http/body.ts";
+import { RequestHead } from "../http/message.ts";
 import { Http2ClientConnection } from "./client_connection.ts";
 
 /** The statuses that a reader gets who comes once all of this has arrived. */

@@ -12,7 +12,8 @@ import {
 } from "../../tests/support/h2_frames.ts";
 import { answers, MemoryClient } from "../../tests/support/h2_memory_client.ts";
 import { fieldsOf } from "../http/fields.ts";
-import { type Body, ResponseHead } from "../http/message.ts";
+import type { Body } from "../http/body.ts";
+import { ResponseHead } from "../http/message.ts";
 
 const WIDE = [[SETTING.INITIAL_WINDOW_SIZE, 1 << 30]] as const;
 

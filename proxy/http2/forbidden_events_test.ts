@@ -17,7 +17,8 @@ import {
   windowUpdate,
 } from "../../tests/support/h2_frames.ts";
 import { MemoryClient } from "../../tests/support/h2_memory_client.ts";
-import { type Exchange, NO_BODY, ResponseHead } from "../http/message.ts";
+import { NO_BODY } from "../http/body.ts";
+import { type Exchange, ResponseHead } from "../http/message.ts";
 import { ServerStream } from "./server_stream.ts";
 
 type Code = keyof typeof CODE;

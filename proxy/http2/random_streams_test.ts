@@ -16,7 +16,8 @@ import {
 import { MemoryClient } from "../../tests/support/h2_memory_client.ts";
 import { ProxyError } from "../errors.ts";
 import { fieldsOf } from "../http/fields.ts";
-import { type Body, BytesBody, type Exchange, ResponseHead } from "../http/message.ts";
+import { type Body, BytesBody } from "../http/body.ts";
+import { type Exchange, ResponseHead } from "../http/message.ts";
 
 const ROUNDS = 80;
 const MAX_OPEN = 20;

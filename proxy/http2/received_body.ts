@@ -7,7 +7,7 @@ import type { Buffers } from "../io/buffer_pool.ts";
 import { type Deadlines, NO_DEADLINE } from "../io/deadlines.ts";
 import { ProxyError } from "../errors.ts";
 import type { Fields } from "../http/fields.ts";
-import type { Body } from "../http/message.ts";
+import type { Body } from "../http/body.ts";
 import { MinRate } from "../io/min_rate.ts";
 
 /** Told of bytes that make room again: for the windows of stream and connection. */

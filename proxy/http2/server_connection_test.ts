@@ -15,7 +15,8 @@ import {
 import { answers, MemoryClient, type WrittenFrame } from "../../tests/support/h2_memory_client.ts";
 import { until } from "../../tests/support/backend.ts";
 import type { ProxyError } from "../errors.ts";
-import { BytesBody, type Exchange, NO_BODY, ResponseHead } from "../http/message.ts";
+import { BytesBody, NO_BODY } from "../http/body.ts";
+import { type Exchange, ResponseHead } from "../http/message.ts";
 
 const bytesOf = (count: number) => new BytesBody(new Uint8Array(count).fill(0x78));
 

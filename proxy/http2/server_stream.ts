@@ -11,13 +11,12 @@ import { asProxyError, type ErrorCode, ProxyError } from "../errors.ts";
 import { asciiBytes, type Fields, X_REQUEST_ID } from "../http/fields.ts";
 import { dropForbiddenTrailers } from "../http/trailers.ts";
 import { withoutNamed } from "../http/changed_fields.ts";
+import { type Body, LATER } from "../http/body.ts";
 import {
-  type Body,
   type Client,
   type Duplex,
   type Exchange,
   ExchangeRecord,
-  LATER,
   RequestHead,
   ResponseHead,
   UNKNOWN_LENGTH,

@@ -7,7 +7,7 @@
 import { NO_DEADLINE } from "../io/deadlines.ts";
 import { asProxyError, type ProxyError } from "../errors.ts";
 import { type Fields, NEVER_CROSSES } from "../http/fields.ts";
-import { type Body, type BodyReader, LATER, readThen } from "../http/message.ts";
+import { type Body, type BodyReader, LATER, readThen } from "../http/body.ts";
 import { MinRate } from "../io/min_rate.ts";
 import type { WriteWaiter } from "../io/output.ts";
 import type { ConnectionOptions } from "./connection_options.ts";

@@ -62,7 +62,12 @@ export class Deadlines {
 
   /** The moment `timeout` ms from now, rounded up so that none comes early. 0 is no deadline. */
   in(timeout: number): number {
-    return timeout === 0 ? NO_DEADLINE : this.#now + timeout + SWEEP_INTERVAL;
+    return this.after(this.#now, timeout);
+  }
+
+  /** What `in(timeout)` was when `now` was `since`. */
+  after(since: number, timeout: number): number {
+    return timeout === 0 ? NO_DEADLINE : since + timeout + SWEEP_INTERVAL;
   }
 
   /** When `in(timeout)` was asked that gave `deadline`; at most one interval too early. */

@@ -19,7 +19,7 @@ export class Input {
   failed: unknown = null;
   /** Called when a read that nobody waits for has settled. */
   onWatched: (() => void) | null = null;
-  readonly #transport: Transport;
+  readonly transport: Transport;
   readonly #pool: BufferPool;
   readonly #idle: BufferPool;
   #isPending = false;
@@ -34,7 +34,7 @@ export class Input {
    * such a buffer.
    */
   constructor(transport: Transport, pool: BufferPool, idle: BufferPool = pool) {
-    this.#transport = transport;
+    this.transport = transport;
     this.#pool = pool;
     this.#idle = idle;
     this.bytes = idle.take();
@@ -148,6 +148,24 @@ export class Input {
     else (buffer.length === other.size ? other : this.#pool).give(buffer);
   }
 
+  /**
+   * The whole buffer, for who reads from the transport by itself, as often as it likes; `filled` is called
+   * once it has given its last read back (`arrived`, `broke`). Only while nothing has come and no read is
+   * under way.
+   */
+  beginDirectReads(filled: () => void): Uint8Array<ArrayBuffer> {
+    this.start = this.end = 0;
+    this.#isPending = true;
+    this.#filled = filled;
+    return this.bytes;
+  }
+
+  /** Ends direct reads, of which none is in progress. */
+  endDirectReads(): void {
+    this.#isPending = false;
+    this.#filled = null;
+  }
+
   /** Returns the buffer once the transport is closed; a read under way keeps its own. */
   release(): void {
     if (!this.#isPending) this.giveBack(this.bytes, this.#idle);
@@ -159,10 +177,11 @@ export class Input {
     const { bytes, end } = this;
     const view = end === 0 ? bytes : bytes.subarray(end);
     this.#isPending = true;
-    this.#transport.read(view).then(this.#arrived, this.#broke);
+    this.transport.read(view).then(this.arrived, this.broke);
   }
 
-  #arrived = (count: number | null): void => {
+  /** A read into what was free of the buffer has settled. */
+  readonly arrived = (count: number | null): void => {
     this.#isPending = false;
     if (count === null || count === 0) this.ended = true;
     else this.end += count;
@@ -170,7 +189,7 @@ export class Input {
     this.#settled();
   };
 
-  #broke = (error: unknown): void => {
+  readonly broke = (error: unknown): void => {
     this.#isPending = false;
     this.failed = error ?? new Error("read failed");
     this.#settled();

@@ -21,6 +21,14 @@ export interface WriteWaiter {
   writeBroke(error: unknown): void;
 }
 
+/** Writes to the transport past the output. */
+export interface DirectWriter {
+  /** Counts what it has written, and gives a write that has not ended to the output. */
+  look(): void;
+  /** Writes no more after the write under way. */
+  stop(): void;
+}
+
 export class Output {
   /** When the write under way is overdue; its owner's `check` looks. */
   deadline = NO_DEADLINE;
@@ -30,10 +38,12 @@ export class Output {
   sent = 0;
   /** Bytes that the system has taken, over all writes. */
   #taken = 0;
+  /** Who writes to the transport meanwhile; null where nobody does. */
+  directWriter: DirectWriter | null = null;
   /** The last write that nobody awaits; never rejects. */
   pending: Promise<void> | null = null;
-  readonly #transport: Transport;
-  readonly #deadlines: Deadlines;
+  readonly transport: Transport;
+  readonly deadlines: Deadlines;
   readonly #owner: Deadlined | null;
   /** Of a write without progress, in ms; of the next write on. */
   timeout: number;
@@ -76,12 +86,17 @@ export class Output {
     owner: Deadlined | null,
     broke: (cause: unknown) => ProxyError,
   ) {
-    this.#transport = transport;
-    this.#deadlines = deadlines;
+    this.transport = transport;
+    this.deadlines = deadlines;
     this.#owner = owner;
     this.timeout = timeout;
     this.#pace = new MinRate(rate, timeout);
     this.#broke = broke;
+  }
+
+  /** Where it is a sink among others: it has the connection to itself. */
+  get output(): this {
+    return this;
   }
 
   /** Nothing is being written, and the peer's pace is not being measured. */
@@ -111,6 +126,26 @@ export class Output {
     this.#writeOn();
   }
 
+  /**
+   * A write of `view` that the direct writer has begun is this one's from now on, with its deadline. What
+   * comes of it is for `tookSome` or `tookNone`, and then `waiter` is told.
+   */
+  takeOver(view: Uint8Array, waiter: WriteWaiter): void {
+    this.#bytes = view;
+    this.#waiter = waiter;
+    this.#from = 0;
+    this.#to = view.length;
+    this.writing = true;
+    this.sent += view.length;
+    this.#beginWait();
+  }
+
+  /** Counts bytes that a direct writer has written. */
+  count(bytes: number): void {
+    this.sent += bytes;
+    this.#taken += bytes;
+  }
+
   /** Lets go of who waited last. */
   endWrites(): void {
     this.#waiter = null;
@@ -123,17 +158,18 @@ export class Output {
     this.#beginWait();
     const view = from === 0 && to === bytes.length ? bytes : bytes.subarray(from, to);
     if (this.#someTaken === null) this.#createCallbacks();
-    this.#transport.write(view).then(this.#someTaken, this.#noneTaken);
+    this.transport.write(view).then(this.#someTaken, this.#noneTaken);
   }
 
   #createCallbacks(): void {
-    const taken = (count: number) => this.#tookSome(count);
-    const broke = (cause: unknown) => this.#tookNone(cause);
+    const taken = (count: number) => this.tookSome(count);
+    const broke = (cause: unknown) => this.tookNone(cause);
     this.#someTaken = taken;
     this.#noneTaken = broke;
   }
 
-  #tookSome(count: number): void {
+  /** The system has taken `count` bytes of the write under way. */
+  tookSome(count: number): void {
     this.#taken += count;
     this.#from += count;
     if (this.#from < this.#to) return this.#writeOn();
@@ -143,7 +179,8 @@ export class Output {
     this.#waiter?.wrote();
   }
 
-  #tookNone(cause: unknown): void {
+  /** The write under way has failed. */
+  tookNone(cause: unknown): void {
     const error = this.#broke(cause);
     this.#bytes = null;
     this.#settled();
@@ -153,7 +190,7 @@ export class Output {
   /** No async function: it runs twice a request, and the frames of those show in the benchmark. */
   #write(view: Uint8Array): Promise<void> {
     this.#beginWait();
-    return this.#transport.write(view).then((count) => {
+    return this.transport.write(view).then((count) => {
       this.#taken += count;
       if (count < view.length) return this.#write(view.subarray(count));
       this.#settled();
@@ -172,8 +209,13 @@ export class Output {
    * one for each event, of objects that have left the processor's caches.
    */
   #beginWait(): void {
-    this.deadline = this.#deadlines.in(this.timeout);
-    if (this.timeout < LONG_TIMEOUT && this.#owner !== null) this.#deadlines.stir(this.#owner);
+    this.deadline = this.deadlines.in(this.timeout);
+    if (this.hasShortTimeout && this.#owner !== null) this.deadlines.stir(this.#owner);
+  }
+
+  /** A write that is noticed as overdue a second late would be so by a good part of its timeout. */
+  get hasShortTimeout(): boolean {
+    return this.timeout < LONG_TIMEOUT;
   }
 
   #settled(): void {
@@ -183,13 +225,14 @@ export class Output {
 
   /** Whether the write under way gets on too slowly; to be asked once a sweep. `now` in ms. */
   isOverdue(now: number): boolean {
+    this.directWriter?.look();
     if (this.deadline === NO_DEADLINE) return false;
     return now >= this.deadline || this.#pace.isTooSlow(this.#taken);
   }
 
   /** Asks the system, with a write of no bytes, whether the peer has reset the connection. */
   touch(): void {
-    this.#transport.write(NOTHING).catch(this.#broke);
+    this.transport.write(NOTHING).catch(this.#broke);
   }
 
   /**
@@ -216,7 +259,7 @@ export class Output {
     this.sent += length;
     this.#beginWait();
     if (this.#laterTaken === null) this.#createLaterCallbacks();
-    this.pending = this.#laterPending = this.#transport.write(buffer.subarray(0, length))
+    this.pending = this.#laterPending = this.transport.write(buffer.subarray(0, length))
       .then(this.#laterTaken, this.#laterBroke);
   }
 

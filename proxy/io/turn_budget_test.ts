@@ -16,7 +16,8 @@ import { createBuffers } from "./buffer_pool.ts";
 import { Deadlines } from "./deadlines.ts";
 import { Http1ServerConnection } from "../http1/server_connection.ts";
 import { DEFAULT_LIMITS } from "../http/limits.ts";
-import { type Exchange, type ExchangeHandler, NO_BODY, ResponseHead } from "../http/message.ts";
+import { NO_BODY } from "../http/body.ts";
+import { type Exchange, type ExchangeHandler, ResponseHead } from "../http/message.ts";
 import { localReply } from "../forward/local_reply.ts";
 
 const COUNT = 100;

@@ -10,14 +10,8 @@ import { Http1ClientConnection } from "../../proxy/http1/client_connection.ts";
 import type { ServerConnectionContext } from "../../proxy/http/downstream.ts";
 import { Http1ServerConnection } from "../../proxy/http1/server_connection.ts";
 import { DEFAULT_LIMITS } from "../../proxy/http/limits.ts";
-import {
-  BytesBody,
-  type Client,
-  type Exchange,
-  NO_BODY,
-  RequestHead,
-  ResponseHead,
-} from "../../proxy/http/message.ts";
+import { BytesBody, NO_BODY } from "../../proxy/http/body.ts";
+import { type Client, type Exchange, RequestHead, ResponseHead } from "../../proxy/http/message.ts";
 import { textOf } from "../support/latin1.ts";
 import { MemoryTransport } from "./memory_transport.ts";
 

@@ -12,9 +12,8 @@ import { Http2ServerConnection } from "../../proxy/http2/server_connection.ts";
 import type { Http2ServerContext } from "../../proxy/http2/server_context.ts";
 import { ServerStream } from "../../proxy/http2/server_stream.ts";
 import { DEFAULT_LIMITS } from "../../proxy/http/limits.ts";
+import { type Body, BytesBody } from "../../proxy/http/body.ts";
 import {
-  type Body,
-  BytesBody,
   type Client,
   type Exchange,
   RequestHead,

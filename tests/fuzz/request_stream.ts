@@ -19,7 +19,8 @@ import {
 } from "../../proxy/http1/request_head.ts";
 import { requestHeadSize, writeRequestHead } from "../../proxy/http1/request_writer.ts";
 import { DEFAULT_LIMITS, type Limits } from "../../proxy/http/limits.ts";
-import { type Body, RequestHead, UNKNOWN_LENGTH } from "../../proxy/http/message.ts";
+import type { Body } from "../../proxy/http/body.ts";
+import { RequestHead, UNKNOWN_LENGTH } from "../../proxy/http/message.ts";
 import { textOf } from "../support/latin1.ts";
 import { MemoryTransport } from "./memory_transport.ts";
 import type { ParsedRequest, ParsedStream } from "./parsed.ts";

@@ -174,11 +174,13 @@ Deno.test("a client that leaves before its response counts once, without a statu
 });
 
 Deno.test("a tunnel counts while it is open and when it ends, and not as a slow response", async () => {
+  const messages = 4;
   await using backend = new Backend(async (peer) => {
     await peer.request();
     await peer.send("HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\n");
-    await peer.send((await peer.read())!.slice());
+    for (let i = 0; i < messages; i++) await peer.send((await peer.read())!.slice());
   });
+
   using observed = new ObservedProxy([backend.port]);
   const client = await Peer.connect(observed.port);
   const head = "GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\n";
@@ -187,8 +189,12 @@ Deno.test("a tunnel counts while it is open and when it ends, and not as a slow 
   let series = await observed.series();
   assert.equal(series.get("pingress_tunnels_open"), 1);
   assert.equal(series.get(requests("GET", "1xx")), undefined);
-  await client.send("hello");
-  while (await client.read() !== null);
+  for (let i = 0; i < messages; i++) {
+    await client.send("hello");
+    const whole = client.received + 5;
+    while (client.received < whole) await client.read();
+  }
+  assert.equal(await client.ended(), "closes");
   client.close();
   // The tunnel and the exchange that it was end a moment apart.
   const isOver = () =>
@@ -197,7 +203,7 @@ Deno.test("a tunnel counts while it is open and when it ends, and not as a slow 
   while (!isOver()) series = await observed.series();
   assert.equal(series.get(requests("GET", "1xx")), 1);
   assert.equal(series.get("pingress_tunnels_total"), 1);
-  assert.equal(series.get(`pingress_request_bytes_total{${ROUTE}}`), head.length + 5);
+  assert.equal(series.get(`pingress_request_bytes_total{${ROUTE}}`), head.length + 5 * messages);
   assert.equal(series.get(`pingress_response_bytes_total{${ROUTE}}`), client.received);
   assert.equal(series.get(`pingress_request_duration_seconds_count{${ROUTE}}`), undefined);
 });

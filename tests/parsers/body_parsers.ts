@@ -2,9 +2,9 @@
 import { TextBody } from "../../proxy/filters/grpc_web_body.ts";
 import { Base64Decoder, decodedSize } from "../../proxy/grpc/base64.ts";
 import { asciiBytes } from "../../proxy/http/fields.ts";
-import { BytesBody } from "../../proxy/http/message.ts";
-import { FrameBoundary } from "../../proxy/http/websocket_frames.ts";
-import { ChunkDecoder } from "../../proxy/http1/chunked.ts";
+import { BytesBody } from "../../proxy/http/body.ts";
+import { FrameBoundary, wholeFrame } from "../../proxy/http/websocket_frames.ts";
+import { ChunkDecoder, wholeChunks } from "../../proxy/http1/chunked.ts";
 import { type Parser, textParser } from "./parser.ts";
 
 /** Of a connection's input, which bodies and tunnels pass through. */
@@ -26,6 +26,17 @@ export const BODY_PARSERS: readonly Parser[] = [
         // a chunk's data: the lengths stay as they are.
         decoder.decode(bytes.slice(), 0, bytes.length);
       };
+    },
+  }),
+  textParser({
+    name: "chunks that may be passed on as they are",
+    functions: ["proxy/http1/chunked.ts wholeChunks"],
+    bytes: READ_BYTES,
+    frames: [["1\r\n", ""], ["0\r\n", ""]],
+    pumps: ["1\r\na\r\n", "10\r\n0123456789abcdef\r\n", "1;a=b\r\na\r\n"],
+    read: (text) => {
+      const bytes = asciiBytes(text);
+      return () => void wholeChunks(bytes, bytes.length);
     },
   }),
   textParser({
@@ -54,12 +65,17 @@ export const BODY_PARSERS: readonly Parser[] = [
   }),
   textParser({
     name: "the frames of a WebSocket",
-    functions: ["proxy/http/websocket_frames.ts FrameBoundary.pass"],
+    functions: [
+      "proxy/http/websocket_frames.ts FrameBoundary.pass",
+      "proxy/http/websocket_frames.ts wholeFrame",
+    ],
     bytes: READ_BYTES,
     only: ["\x81\x00", "\x81\x80\0\0\0\0", "\x88\x01a", "\x82\x7e\0\x7ea", "\x82\x7f", "a"],
     read: (text) => {
       const bytes = asciiBytes(text);
-      return () => new FrameBoundary().pass(bytes);
+      return () => {
+        if (wholeFrame(bytes, bytes.length) === -1) new FrameBoundary().pass(bytes);
+      };
     },
   }),
 ];

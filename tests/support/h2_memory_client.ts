@@ -7,12 +7,8 @@ import { Deadlines } from "../../proxy/io/deadlines.ts";
 import { fieldsOf } from "../../proxy/http/fields.ts";
 import { Http2ServerConnection } from "../../proxy/http2/server_connection.ts";
 import { DEFAULT_LIMITS, type Limits } from "../../proxy/http/limits.ts";
-import {
-  type Body,
-  type Exchange,
-  type ExchangeHandler,
-  ResponseHead,
-} from "../../proxy/http/message.ts";
+import type { Body } from "../../proxy/http/body.ts";
+import { type Exchange, type ExchangeHandler, ResponseHead } from "../../proxy/http/message.ts";
 import { localReply } from "../../proxy/forward/local_reply.ts";
 import { join, PREFACE, settings } from "./h2_frames.ts";
 import { MemoryTransport } from "./memory_transport.ts";

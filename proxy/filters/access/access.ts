@@ -14,7 +14,8 @@
  */
 import type { FilterSpec } from "../../../shared/snapshot/types.ts";
 import { ProxyError } from "../../errors.ts";
-import type { Body, Exchange, Reply, ResponseHead } from "../../http/message.ts";
+import type { Body } from "../../http/body.ts";
+import type { Exchange, Reply, ResponseHead } from "../../http/message.ts";
 import { basicCheck, requiredUsersCheck } from "./basic.ts";
 import { ABSTAINED, type AccessCheck, type Verdict } from "./check.ts";
 import { externalCheck } from "./external.ts";

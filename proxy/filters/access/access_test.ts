@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { ProxyError } from "../../errors.ts";
-import { type Exchange, NO_BODY, type Reply, ResponseHead } from "../../http/message.ts";
+import { NO_BODY } from "../../http/body.ts";
+import { type Exchange, type Reply, ResponseHead } from "../../http/message.ts";
 import { accessOf } from "./access.ts";
 import { ABSTAINED, type AccessCheck, type Verdict } from "./check.ts";
 

@@ -2,7 +2,8 @@
  * One check of who may send a request. In: an exchange. Out: a verdict. `access.ts` combines verdicts.
  */
 import type { ProxyError } from "../../errors.ts";
-import type { Body, Exchange, Reply, ResponseHead } from "../../http/message.ts";
+import type { Body } from "../../http/body.ts";
+import type { Exchange, Reply, ResponseHead } from "../../http/message.ts";
 
 /** The check has nothing to say about this request, as a denylist about clients that it does not name. */
 export const ABSTAINED = Symbol("abstained");

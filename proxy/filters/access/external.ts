@@ -28,7 +28,8 @@ import {
   TRAILER,
 } from "../../http/fields.ts";
 import { BodyWithoutTrailers, FoldedNames } from "../../http/folded_names.ts";
-import { type Exchange, NO_BODY, type Reply, ResponseHead } from "../../http/message.ts";
+import { NO_BODY } from "../../http/body.ts";
+import { type Exchange, type Reply, ResponseHead } from "../../http/message.ts";
 import { type Answer, answerOf } from "./answer.ts";
 import type { AccessCheck, Verdict } from "./check.ts";
 import { cachedSubresponse } from "./external_cache.ts";
