@@ -9,9 +9,9 @@
  */
 import { type Deadlined, type Deadlines } from "../io/deadlines.ts";
 import { asProxyError, ProxyError } from "../errors.ts";
-import { type Body, type BodyReader, LATER, readThen } from "../http/body.ts";
+import { type Body, LATER, readThen } from "../http/body.ts";
 import type { Duplex, DuplexSink } from "../http/message.ts";
-import { DirectRelay } from "../io/direct_relay.ts";
+import { DirectRelay, type ReadWaiter } from "../io/direct_relay.ts";
 import type { WriteWaiter } from "../io/output.ts";
 import { FrameBoundary, goingAwayFrame, wholeFrame } from "../http/websocket_frames.ts";
 
@@ -107,7 +107,7 @@ class Tunnel implements Deadlined {
  * One direction. Callbacks and no async function: with a thousand WebSockets, promises would be a tenth of
  * what a message costs.
  */
-class Lane implements BodyReader, WriteWaiter {
+class Lane implements ReadWaiter, WriteWaiter {
   readonly #tunnel: Tunnel;
   readonly #deadlines: Deadlines;
   readonly #from: Duplex;
@@ -196,7 +196,7 @@ class Lane implements BodyReader, WriteWaiter {
 
   #pull(): void {
     try {
-      if (this.#passOn()) return;
+      if (this.#relays()) return;
       for (;;) {
         const view = readThen(this.#body, this);
         if (view === LATER || this.#take(view)) return;
@@ -206,18 +206,12 @@ class Lane implements BodyReader, WriteWaiter {
     }
   }
 
-  /** Small messages go past the two connections, where both ends have one to themselves. */
-  #passOn(): boolean {
-    const { directSource } = this.#body;
-    const { output } = this.#sink;
-    if (directSource === undefined || !directSource.isDirectlyReadable || output === undefined) {
-      return false;
-    }
-    // Between two frames, and so is what follows.
+  /** True where what comes next is relayed: each end has a connection to itself, and no frame has begun. */
+  #relays(): boolean {
     if (this.#frames !== null && !this.#frames.isReached) return false;
     const measure = this.#frames === null ? anyBytes : wholeFrame;
-    this.#relay ??= new DirectRelay(directSource, output, this, measure);
-    return this.#relay.begin(this);
+    this.#relay ??= DirectRelay.create(this.#body.directSource, this.#sink.output, this, measure);
+    return this.#relay !== null && this.#relay.begin(this);
   }
 
   /** False where the next bytes are to be read at once. */
@@ -264,7 +258,7 @@ class Lane implements BodyReader, WriteWaiter {
   }
 }
 
-/** What a protocol that we do not know says is relayed as it comes. */
+/** Bytes of an unknown protocol are relayed as they come. */
 function anyBytes(_bytes: Uint8Array, length: number): number {
   return length;
 }

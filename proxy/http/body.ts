@@ -5,7 +5,7 @@
 import type { DirectSource, ReadWaiter } from "../io/direct_relay.ts";
 import type { Fields } from "./fields.ts";
 
-/** The exchange is still being served, and its `waiter` is told when that is over. */
+/** The result comes later: a waiter is told. */
 export const LATER: unique symbol = Symbol("later");
 
 /**
@@ -22,7 +22,7 @@ export interface Body {
    * As `read`, without a promise where bytes are waited for: LATER, and `reader` is told, never before
    * this returns. Throws what `read` would reject with at once. Missing where `read` has to do.
    */
-  readThen?(reader: BodyReader): Uint8Array | null | typeof LATER;
+  readThen?(reader: ReadWaiter): Uint8Array | null | typeof LATER;
   /** The same body, where its transport may be read directly. */
   readonly directSource?: DirectSource;
   /** True once the last byte has been handed out. */
@@ -31,13 +31,10 @@ export interface Body {
   readonly trailers: Fields | null;
 }
 
-/** Waits for the next bytes of a body: gets what `Body.read` gives, or rejects with. */
-export type BodyReader = ReadWaiter;
-
 /** The next bytes of any body; LATER where `reader` is told. Throws what the body throws at once. */
 export function readThen(
   body: Body,
-  reader: BodyReader,
+  reader: ReadWaiter,
 ): Uint8Array | null | typeof LATER {
   if (body.readThen !== undefined) return body.readThen(reader);
   const next = body.read();

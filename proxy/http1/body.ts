@@ -5,8 +5,8 @@
 import type { BufferPool } from "../io/buffer_pool.ts";
 import { type ErrorCode, ProxyError } from "../errors.ts";
 import { Fields } from "../http/fields.ts";
-import { type Body, type BodyReader, LATER } from "../http/body.ts";
-import type { DirectReader, DirectSource } from "../io/direct_relay.ts";
+import { type Body, LATER } from "../http/body.ts";
+import type { DirectReader, DirectSource, ReadWaiter } from "../io/direct_relay.ts";
 import { UNKNOWN_LENGTH } from "../http/message.ts";
 import { dropForbiddenTrailers } from "../http/trailers.ts";
 import type { Transport } from "../io/transport.ts";
@@ -61,7 +61,7 @@ export class InputBody implements Body, DirectSource {
   /** The buffer with the message's head, while the body arrives in a borrowed one. */
   #parked: Uint8Array<ArrayBuffer> | null = null;
   /** Told of the read under way. */
-  #reader: BodyReader | null = null;
+  #reader: ReadWaiter | null = null;
   /** All until FIN, of a tunnel: what is waited for has no deadline here. */
   #isTunnel = false;
   /** What comes next fits the buffer, in which nothing else is needed, and begins a message of a stream. */
@@ -143,7 +143,7 @@ export class InputBody implements Body, DirectSource {
     return this.done ? this.#end() : this.#wait();
   }
 
-  readThen(reader: BodyReader): Uint8Array | null | typeof LATER {
+  readThen(reader: ReadWaiter): Uint8Array | null | typeof LATER {
     if (this.done) return this.#end();
     if (!this.#input.isEmpty) {
       const view = this.#take();
@@ -163,7 +163,7 @@ export class InputBody implements Body, DirectSource {
     return this.#input.transport;
   }
 
-  beginDirectReads(reader: BodyReader, directReader: DirectReader): Uint8Array<ArrayBuffer> {
+  beginDirectReads(reader: ReadWaiter, directReader: DirectReader): Uint8Array<ArrayBuffer> {
     this.isDirectlyReadable = false;
     this.directReader = directReader;
     this.#reader = reader;

@@ -4,9 +4,9 @@
  * not known. Nothing is pulled before the last view is written: that is the backpressure.
  */
 import { asciiBytes, type Fields } from "../http/fields.ts";
-import { type Body, type BodyReader, LATER, readThen } from "../http/body.ts";
+import { type Body, LATER, readThen } from "../http/body.ts";
 import type { DuplexSink } from "../http/message.ts";
-import { DirectRelay } from "../io/direct_relay.ts";
+import { DirectRelay, type ReadWaiter } from "../io/direct_relay.ts";
 import type { BufferPool } from "../io/buffer_pool.ts";
 import type { WriteWaiter } from "../io/output.ts";
 import { CHUNK_FRAME_BYTES, wholeChunks, writeChunkSize } from "./chunked.ts";
@@ -53,8 +53,8 @@ type Step =
   /** It has been. */
   | "behind view"
   /** There is room for the last chunk. */
-  /** What has come has been written, and small chunks that follow need not come here. */
-  | "pass on"
+  /** What has come has been written, and the chunks that follow may be relayed as they are. */
+  | "relay"
   | "last chunk"
   | "end";
 
@@ -63,7 +63,7 @@ type Step =
  * promise and no function: with a thousand streams, each object that an event touches has left the
  * processor's caches.
  */
-class BodyWriter implements BodyReader, WriteWaiter {
+class BodyWriter implements ReadWaiter, WriteWaiter {
   readonly #body: Body;
   readonly #chunked: boolean;
   readonly #withTrailers: boolean;
@@ -85,7 +85,7 @@ class BodyWriter implements BodyReader, WriteWaiter {
   #hasFailed = false;
   #failure: unknown = null;
   #isOver = false;
-  /** Passes small chunks on as they are; null where none has come. */
+  /** Relays small chunks; null until the first one has come. */
   #relay: DirectRelay | null = null;
 
   constructor(
@@ -180,10 +180,9 @@ class BodyWriter implements BodyReader, WriteWaiter {
         this.#view = null;
         this.#at = this.#chunked ? writeLineEnd(this.#out!, 0) : 0;
         return this.#pull();
-      case "pass on":
+      case "relay":
         this.#at = 0;
-        this.#isReading = false;
-        return this.#passOn();
+        return this.#relayOrPull();
       case "last chunk":
         this.#at = 0;
         return this.#end();
@@ -192,31 +191,27 @@ class BodyWriter implements BodyReader, WriteWaiter {
     }
   }
 
-  /** Whether chunks may be passed on as they come. */
-  get #canPassOn(): boolean {
-    const { output } = this.#sink;
-    return this.#chunked && this.#body.directSource?.isDirectlyReadable === true &&
-      output !== undefined &&
-      !output.hasShortTimeout;
+  /** Whether the next chunks can be relayed once what is at hand has been written. */
+  get #canRelay(): boolean {
+    if (!this.#chunked) return false;
+    this.#relay ??= DirectRelay.create(
+      this.#body.directSource,
+      this.#sink.output,
+      this,
+      wholeChunks,
+    );
+    return this.#relay?.canBegin === true;
   }
 
-  #passOn(): void {
-    if (this.#canPassOn) {
-      this.#relay ??= new DirectRelay(
-        this.#body.directSource!,
-        this.#sink.output!,
-        this,
-        wholeChunks,
-      );
-      if (this.#relay.begin(this)) {
-        this.#isReading = true;
-        if (this.#out !== null) this.#buffers.give(this.#out);
-        this.#out = null;
-        return;
-      }
+  #relayOrPull(): void {
+    this.#isReading = this.#relay!.begin(this);
+    if (!this.#isReading) {
+      this.#out ??= this.#buffers.take();
+      this.#pull();
+    } else if (this.#out !== null) {
+      this.#buffers.give(this.#out);
+      this.#out = null;
     }
-    this.#out ??= this.#buffers.take();
-    this.#pull();
   }
 
   /** Asks for the next bytes. */
@@ -257,9 +252,9 @@ class BodyWriter implements BodyReader, WriteWaiter {
       out.set(view, at);
       at += length;
       if (chunked) at = writeLineEnd(out, at);
-      if (this.#canPassOn) {
+      if (this.#canRelay) {
         this.#at = at;
-        return this.#write(out, at, "pass on");
+        return this.#write(out, at, "relay");
       }
       const next = readThen(this.#body, this);
       if (next === LATER) {

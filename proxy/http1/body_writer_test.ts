@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { type Body, type BodyReader, LATER } from "../http/body.ts";
+import { type Body, LATER } from "../http/body.ts";
 import { BufferPool } from "../io/buffer_pool.ts";
+import type { ReadWaiter } from "../io/direct_relay.ts";
 import type { WriteWaiter } from "../io/output.ts";
 import { type ByteSink, writeBody } from "./body_writer.ts";
 
@@ -19,7 +20,7 @@ class PiecesBody implements Body {
   constructor(pieces: readonly Piece[], by: "promises" | "reader") {
     this.#pieces = [...pieces];
     if (by === "reader") {
-      this.readThen = (reader: BodyReader) => {
+      this.readThen = (reader: ReadWaiter) => {
         const next = this.read();
         if (!(next instanceof Promise)) return next;
         next.then((view) => reader.arrived(view), (error) => reader.broke(error));

@@ -180,12 +180,12 @@ export class ChunkDecoder {
   }
 }
 
-/** Of a chunk that is passed on as it is: more do not fit the buffers of streams. */
+/** Digits of a chunk's size that is relayed: a larger chunk does not fit the buffers of streams. */
 const MAX_WHOLE_DIGITS = 4;
 
 /**
- * Bytes of data in `bytes[0, length)`, if that is nothing but whole chunks as one would write them: without
- * extensions and leading zeros, none of them the last. Else -1: those are for `ChunkDecoder`.
+ * Bytes of data in `bytes[0, length)`, if these are whole chunks that can be relayed unchanged: without
+ * extensions and leading zeros, and without the last chunk. Else -1: `ChunkDecoder` reads them.
  */
 export function wholeChunks(bytes: Uint8Array, length: number): number {
   let data = 0;

@@ -358,7 +358,7 @@ export class Http1ClientConnection implements UpstreamExchange, Deadlined {
     else this.abort(new ProxyError("upstream_timeout"));
   }
 
-  /** Bytes that are passed on past the body put its deadline off; while they are written there is none. */
+  /** Each direct read extends the deadline of the body; while bytes are being written there is none. */
   #renewByDirectReads(): void {
     const { directReader } = this.#body;
     if (directReader === null) return;

@@ -332,7 +332,7 @@ export class Http1Exchange implements Exchange, ExchangeWaiter, ByteSink {
     else if (input.ended) {
       const { now } = this.#owner.context.deadlines;
       this.#halfClosed.ended(now);
-      // Each write is to be seen, as it shows whether the client is there.
+      // From now on the output must count each write: it shows whether the client is still there.
       this.output.directWriter?.stop();
       // A write under way gets through later than FIN has come.
       const isStreaming = this.output.writing && this.output.pending === null;

@@ -7,8 +7,9 @@
 import { NO_DEADLINE } from "../io/deadlines.ts";
 import { asProxyError, type ProxyError } from "../errors.ts";
 import { type Fields, NEVER_CROSSES } from "../http/fields.ts";
-import { type Body, type BodyReader, LATER, readThen } from "../http/body.ts";
+import { type Body, LATER, readThen } from "../http/body.ts";
 import { MinRate } from "../io/min_rate.ts";
+import type { ReadWaiter } from "../io/direct_relay.ts";
 import type { WriteWaiter } from "../io/output.ts";
 import type { ConnectionOptions } from "./connection_options.ts";
 import { FRAME_SIZE } from "./frame/frame.ts";
@@ -42,7 +43,7 @@ export interface SenderConnection<S extends SendingStream> {
   writeEnd(stream: S): void;
 }
 
-export class StreamSender<S extends SendingStream = SendingStream> implements BodyReader {
+export class StreamSender<S extends SendingStream = SendingStream> implements ReadWaiter {
   readonly window = new SendWindow();
   /** Header blocks and bodies, without framing, in bytes. */
   sent = 0;

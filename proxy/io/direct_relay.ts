@@ -10,10 +10,11 @@ import type { Deadlines } from "./deadlines.ts";
 import type { DirectWriter, Output, WriteWaiter } from "./output.ts";
 import type { Transport } from "./transport.ts";
 
-/** Waits for bytes. Neither method may throw. */
+/** Waits for the next bytes of a body. Neither method may throw. */
 export interface ReadWaiter {
-  /** @param view null at the end. */
+  /** @param view null at the end; it holds until the next read. */
   arrived(view: Uint8Array | null): void;
+  /** @param error what a read by promise would reject with. */
   broke(error: unknown): void;
 }
 
@@ -36,7 +37,7 @@ export interface DirectSource {
 }
 
 export interface DirectReader {
-  /** A read is under way. */
+  /** A read is in progress. */
   readonly isReading: boolean;
   /** When bytes came last, in ms, monotonic. */
   readonly movedAt: number;
@@ -47,6 +48,11 @@ const READ = 1;
 const WRITE = 2;
 /** A write that has been handed over to the output. */
 const OUTPUT_WRITE = 3;
+
+/** A write that ends late is noticed late, which a short timeout does not allow. */
+function canRelay(source: DirectSource, output: Output): boolean {
+  return source.isDirectlyReadable && !output.hasShortTimeout;
+}
 
 /**
  * How many bytes of a body are in `bytes[0, length)`, all that a read has brought; -1 where it is not to be
@@ -96,11 +102,24 @@ export class DirectRelay implements DirectReader, DirectWriter {
     return this.#underWay === WRITE || this.#output.writing;
   }
 
+  /** A relay for `source` and `output`, once both are fit for one; null before, and where one is missing. */
+  static create(
+    source: DirectSource | undefined,
+    output: Output | undefined,
+    waiter: WriteWaiter,
+    measure: Measure,
+  ): DirectRelay | null {
+    if (source === undefined || output === undefined || !canRelay(source, output)) return null;
+    return new DirectRelay(source, output, waiter, measure);
+  }
+
+  get canBegin(): boolean {
+    return !this.#isStopped && canRelay(this.#source, this.#output);
+  }
+
   /** Relays what comes, if it can; else false. To be called while nothing is being read or written. */
   begin(reader: ReadWaiter): boolean {
-    if (this.#isStopped || !this.#source.isDirectlyReadable || this.#output.hasShortTimeout) {
-      return false;
-    }
+    if (!this.canBegin) return false;
     this.#buffer = this.#source.beginDirectReads(reader, this);
     this.#output.directWriter = this;
     this.#read();

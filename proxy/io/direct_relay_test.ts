@@ -128,7 +128,7 @@ class Scene implements WriteWaiter {
   }
 }
 
-Deno.test("messages are passed on until one is not to be", async () => {
+Deno.test("messages are relayed until one must go to the body", async () => {
   const scene = new Scene();
   const { directSource, target } = scene;
   assert.ok(scene.begin());
@@ -146,7 +146,7 @@ Deno.test("messages are passed on until one is not to be", async () => {
 });
 
 for (const [what, text] of [["its end", ""], ["a full buffer", "0123456789"]]) {
-  Deno.test(`${what} is given back`, async () => {
+  Deno.test(`${what} goes to the body`, async () => {
     const { directSource, target, ...scene } = new Scene();
     assert.ok(scene.relay.begin(scene.reader));
     await directSource.transport.arrive(text);
@@ -155,7 +155,7 @@ for (const [what, text] of [["its end", ""], ["a full buffer", "0123456789"]]) {
   });
 }
 
-Deno.test("a read that fails is given back", async () => {
+Deno.test("a failed read goes to the body", async () => {
   const scene = new Scene();
   scene.begin();
   await scene.directSource.transport.fail();
@@ -163,7 +163,7 @@ Deno.test("a read that fails is given back", async () => {
   assert.deepEqual(scene.events, []);
 });
 
-Deno.test("a write that has not ended gets its deadline at the next look, and then others follow", async () => {
+Deno.test("a write in progress gets its deadline at the next check, and later messages are relayed", async () => {
   const scene = new Scene();
   const { directSource, target, output, relay } = scene;
   scene.begin();
@@ -202,7 +202,7 @@ Deno.test("the rest of a short write follows, in order", async () => {
 });
 
 for (const isLookedAt of [false, true]) {
-  Deno.test(`a write that fails is told once, ${isLookedAt ? "after" : "without"} a look`, async () => {
+  Deno.test(`a failed write is reported once, ${isLookedAt ? "after" : "without"} a look`, async () => {
     const scene = new Scene();
     const { directSource, target, output, relay } = scene;
     scene.begin();
@@ -215,7 +215,7 @@ for (const isLookedAt of [false, true]) {
   });
 }
 
-Deno.test("its owner hears when the last write has ended after a stop", async () => {
+Deno.test("after a stop, the owner is told when the last write has ended", async () => {
   const scene = new Scene();
   const { directSource, target, relay } = scene;
   scene.begin();
@@ -228,7 +228,7 @@ Deno.test("its owner hears when the last write has ended after a stop", async ()
   assert.equal(scene.begin(), false);
 });
 
-Deno.test("once it is stopped, the next message is given back", async () => {
+Deno.test("after a stop, the next message goes to the body", async () => {
   const scene = new Scene();
   scene.begin();
   scene.relay.stop();
@@ -237,7 +237,7 @@ Deno.test("once it is stopped, the next message is given back", async () => {
   assert.deepEqual(scene.target.written, []);
 });
 
-Deno.test("messages are not passed on while a write's timeout is short or the body has no buffer to share", () => {
+Deno.test("messages are not relayed while the write timeout is short or the body is not readable", () => {
   const short = new Scene(5_000);
   assert.equal(short.begin(), false);
   const scene = new Scene();

@@ -149,9 +149,8 @@ export class Input {
   }
 
   /**
-   * The whole buffer, for who reads from the transport by itself, as often as it likes; `filled` is called
-   * once it has given its last read back (`arrived`, `broke`). Only while nothing has come and no read is
-   * under way.
+   * The whole buffer, for any number of reads at the transport. The result of the last one goes to `arrived`
+   * or `broke`, which call `filled`. To be called while nothing has come and no read is in progress.
    */
   beginDirectReads(filled: () => void): Uint8Array<ArrayBuffer> {
     this.start = this.end = 0;

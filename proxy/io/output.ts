@@ -21,11 +21,11 @@ export interface WriteWaiter {
   writeBroke(error: unknown): void;
 }
 
-/** Writes to the transport past the output. */
+/** Writes to the transport directly, without the output. */
 export interface DirectWriter {
-  /** Counts what it has written, and gives a write that has not ended to the output. */
+  /** Counts what it has written, and hands a write in progress over to the output. */
   look(): void;
-  /** Writes no more after the write under way. */
+  /** Writes nothing more after the write in progress. */
   stop(): void;
 }
 
@@ -38,7 +38,7 @@ export class Output {
   sent = 0;
   /** Bytes that the system has taken, over all writes. */
   #taken = 0;
-  /** Who writes to the transport meanwhile; null where nobody does. */
+  /** Null while all writes come from here. */
   directWriter: DirectWriter | null = null;
   /** The last write that nobody awaits; never rejects. */
   pending: Promise<void> | null = null;
@@ -94,7 +94,7 @@ export class Output {
     this.#broke = broke;
   }
 
-  /** Where it is a sink among others: it has the connection to itself. */
+  /** As a sink: its writes are the only ones of the connection (see `DuplexSink`). */
   get output(): this {
     return this;
   }
@@ -116,6 +116,20 @@ export class Output {
    * promise and a function for each. One at a time, and not beside another write.
    */
   writeThen(bytes: Uint8Array, length: number, waiter: WriteWaiter): void {
+    this.#begin(bytes, length, waiter);
+    this.#writeOn();
+  }
+
+  /**
+   * Takes over a write of `view` that the direct writer has started, and sets its deadline. The direct writer
+   * reports the result by `tookSome` or `tookNone`; then `waiter` is told.
+   */
+  takeOver(view: Uint8Array, waiter: WriteWaiter): void {
+    this.#begin(view, view.length, waiter);
+    this.#beginWait();
+  }
+
+  #begin(bytes: Uint8Array, length: number, waiter: WriteWaiter): void {
     this.#bytes = bytes;
     // Where a stream of events waits, the fields have left the processor's caches: this one does not change.
     if (this.#waiter !== waiter) this.#waiter = waiter;
@@ -123,21 +137,6 @@ export class Output {
     this.#to = length;
     this.writing = true;
     this.sent += length;
-    this.#writeOn();
-  }
-
-  /**
-   * A write of `view` that the direct writer has begun is this one's from now on, with its deadline. What
-   * comes of it is for `tookSome` or `tookNone`, and then `waiter` is told.
-   */
-  takeOver(view: Uint8Array, waiter: WriteWaiter): void {
-    this.#bytes = view;
-    this.#waiter = waiter;
-    this.#from = 0;
-    this.#to = view.length;
-    this.writing = true;
-    this.sent += view.length;
-    this.#beginWait();
   }
 
   /** Counts bytes that a direct writer has written. */

@@ -96,7 +96,7 @@ const STREAMS: Record<string, [write: string, data: string][]> = {
 };
 
 for (const [name, stream] of Object.entries(STREAMS)) {
-  Deno.test(`events reach the client as they come, and each byte counts: ${name}`, async () => {
+  Deno.test(`events reach the client one by one, and each byte is counted: ${name}`, async () => {
     const wanted = stream.map(() => signal());
     const end = signal();
     await using backend = new Backend(async (peer) => {
@@ -156,7 +156,7 @@ for (const [name, write] of Object.entries(MALFORMED)) {
   });
 }
 
-Deno.test("events put the timeout of the body off, and silence ends the stream", async () => {
+Deno.test("each event extends the timeout of the response body, and silence ends the stream", async () => {
   await using backend = new Backend(async (peer) => {
     await peer.request();
     await peer.send(HEAD);
@@ -174,7 +174,7 @@ Deno.test("events put the timeout of the body off, and silence ends the stream",
   client.peer.close();
 });
 
-Deno.test("a client that reads slowly gets every event, however long the body may be silent", async () => {
+Deno.test("a slow client receives every event, and its delays do not count as silence of the backend", async () => {
   const events = 40_000;
   const event = chunk("e".repeat(200))[0];
   await using backend = new Backend(async (peer) => {

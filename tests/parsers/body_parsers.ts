@@ -29,7 +29,7 @@ export const BODY_PARSERS: readonly Parser[] = [
     },
   }),
   textParser({
-    name: "chunks that may be passed on as they are",
+    name: "chunks that are relayed unchanged",
     functions: ["proxy/http1/chunked.ts wholeChunks"],
     bytes: READ_BYTES,
     frames: [["1\r\n", ""], ["0\r\n", ""]],

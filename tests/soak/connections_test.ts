@@ -4,6 +4,7 @@ import { Backend, Peer, reply, statusOf, until } from "../support/backend.ts";
 import { ProxyProcess } from "../support/proxy_process.ts";
 import { snapshotOf } from "../support/test_proxy.ts";
 import { falls, FULL, mib } from "./memory_watch.ts";
+import { valueOf } from "./metrics.ts";
 
 /** How many come, of which so many find room. */
 const COUNT = FULL ? 10_500 : 2_100;
@@ -107,7 +108,7 @@ Deno.test(`${COUNT} connections at once, ${LIMIT} of them accepted`, async () =>
   });
   const open = async () => {
     const { text } = await proxy.admin("/metrics");
-    return Number(/^pingress_connections_open (\d+)$/m.exec(text)?.[1]);
+    return valueOf(text, "pingress_connections_open");
   };
   assert.equal(await falls(async () => LIMIT - await open(), 0), 0, "the limit is met");
   const cost = (await proxy.memory() - before) / LIMIT;

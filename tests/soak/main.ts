@@ -20,6 +20,7 @@ import { snapshotOf } from "../support/test_proxy.ts";
 import { certificateFor } from "../support/tls_proxy.ts";
 import { taskOptions } from "../../tools/task_options.ts";
 import { falls, MIB, mib } from "./memory_watch.ts";
+import { valueOf } from "./metrics.ts";
 import { mixedBackend, MixedLoad } from "./mixed_load.ts";
 import { RPC_PATH, SECURE_HOST } from "./mixed_targets.ts";
 
@@ -294,12 +295,6 @@ function slope(samples: readonly Sample[]): number {
     below += (sample.at - at) ** 2;
   }
   return above / below;
-}
-
-/** Of one series of the metrics; NaN where there is none. */
-function valueOf(metrics: string, series: string): number {
-  const line = metrics.split("\n").find((line) => line.startsWith(`${series} `));
-  return Number(line?.slice(series.length + 1) ?? NaN);
 }
 
 function pause(ms: number): Promise<void> {

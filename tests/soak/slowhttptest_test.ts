@@ -5,6 +5,7 @@ import { Backend, Peer, reply, statusOf } from "../support/backend.ts";
 import { ProxyProcess } from "../support/proxy_process.ts";
 import { snapshotOf } from "../support/test_proxy.ts";
 import { falls, FULL, MemoryWatch, mib } from "./memory_watch.ts";
+import { valueOf } from "./metrics.ts";
 
 const COUNT = 1_000;
 /** The flags that end slow clients stay as they are, or end them sooner than anyone waits. */
@@ -106,9 +107,9 @@ class OpenConnections {
   ): Promise<void> {
     while (!this.over) {
       const { text } = await proxy.admin("/metrics");
-      const of = (name: string) => Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1] ?? 0);
-      const open = of("pingress_connections_open");
-      this.all = of("pingress_connections_total") - bystander.connections;
+      // A series that has never counted is missing.
+      const open = valueOf(text, "pingress_connections_open") || 0;
+      this.all = (valueOf(text, "pingress_connections_total") || 0) - bystander.connections;
       if (open > this.most) this.most = this.fewest = open;
       this.fewest = Math.min(this.fewest, open);
       if (this.all >= count && this.fewest <= FEW) enough();
