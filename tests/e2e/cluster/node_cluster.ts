@@ -300,8 +300,14 @@ function lastLines(text: string, count: number): string {
   return text.trimEnd().split("\n").slice(-count).join("\n");
 }
 
-/** Nobody may wait for a process whose parent is gone: one that has ended counts as gone. */
+/**
+ * Nobody may wait for a process whose parent is gone: one that has ended counts as gone. Its sockets stay open until
+ * the last of its threads has ended, which may be later than its first (proc_pid_stat(5): `state` is the first's).
+ */
 async function isRunning(pid: number): Promise<boolean> {
-  const stat = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => "");
-  return stat !== "" && !/\) [ZX] /.test(stat);
+  const stat = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => null);
+  if (stat === null) return false;
+  const [state, ...others] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const threads = Number(others[16]);
+  return !"ZX".includes(state) || threads > 1;
 }
