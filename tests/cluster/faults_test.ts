@@ -7,6 +7,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { CI_PATIENCE } from "../../tools/ci/patience.ts";
 import type { KubeObject } from "./support/api_client.ts";
 import type { TestCluster } from "./support/cluster.ts";
 import { clusterTest } from "./support/cluster_case.ts";
@@ -19,6 +20,7 @@ import {
   IS_FULL,
   isComplaint,
   leadsAgain,
+  STEADY_ELECTION,
 } from "./support/fault_scene.ts";
 import { type Answer, failure, tooManyRequests } from "./support/gateway_answers.ts";
 
@@ -28,7 +30,7 @@ const FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1";
 const HOUR = 3_600_000;
 
 /** In ms: the time limit of a call that keeps the lease, and the most of one that needs it. */
-const LEASE_CALL_LIMIT = 1_000;
+const LEASE_CALL_LIMIT = 1_000 * CI_PATIENCE;
 
 clusterTest("an API server that returns errors is waited for", async (cluster, context) => {
   const leaderChanged = failure(503, "ServiceUnavailable", "etcdserver: leader changed");
@@ -323,6 +325,7 @@ async function bearsClock(cluster: TestCluster): Promise<void> {
   await Deno.writeTextFile(file, "+0");
   try {
     await using faults = await FaultScene.start(cluster, {
+      args: STEADY_ELECTION,
       env: {
         LD_PRELOAD: FAKETIME,
         FAKETIME_TIMESTAMP_FILE: file,

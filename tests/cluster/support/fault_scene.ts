@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { LogLine } from "../../support/proxy_process.ts";
+import { CI_PATIENCE } from "../../../tools/ci/patience.ts";
 import { type ApiGateway, startGateway } from "./api_gateway.ts";
 import type { TestCluster } from "./cluster.ts";
 import { eventually, PATIENCE } from "./condition.ts";
@@ -23,8 +24,23 @@ export const FAULT = IS_FULL ? 60_000 : 6_000;
  */
 export const RECOVERY = IS_FULL ? 60_000 : PATIENCE;
 
-/** An election that is lost within a short fault, and won again after it. */
-export const FAST_ELECTION = ["--lease-duration=3s", "--renew-deadline=2s", "--retry-period=400ms"];
+/**
+ * An election that is lost within a short fault, and won again after it; a busy API server takes longer than its
+ * calls may on a machine at rest.
+ */
+export const FAST_ELECTION = electionOf(3 * CI_PATIENCE, 2 * CI_PATIENCE);
+
+/** An election that is not lost while a busy API server takes seconds, with as many calls. */
+export const STEADY_ELECTION = electionOf(15, 10);
+
+/** In s. */
+function electionOf(leaseDuration: number, renewDeadline: number): string[] {
+  return [
+    `--lease-duration=${leaseDuration}s`,
+    `--renew-deadline=${renewDeadline}s`,
+    "--retry-period=400ms",
+  ];
+}
 
 export interface FaultSceneOptions {
   readonly args?: readonly string[];
@@ -60,7 +76,11 @@ export class FaultScene {
       await scene.ingress("shop");
       await scene.startController();
       await scene.eventuallyRouted("shop.example.com");
-      await scene.controller.line("Workload changed");
+      // A line might not come: a call that took too long may have changed it all the same.
+      await eventually(
+        "workload",
+        () => cluster.get("apps/v1", "DaemonSet", "pingress-proxy-server", scene.system),
+      );
       return faults;
     } catch (error) {
       await faults[Symbol.asyncDispose]();

@@ -3,6 +3,7 @@
  * objects in it, and a controller with exactly the rights that the manifests give, whose requests
  * are recorded.
  */
+import { CI_PATIENCE } from "../../../tools/ci/patience.ts";
 import { type ApiGateway, type RecordedRequest, startGateway } from "./api_gateway.ts";
 import type { KubeObject } from "./api_client.ts";
 import type { TestCluster } from "./cluster.ts";
@@ -15,8 +16,8 @@ export const ACCOUNT = "pingress-controller-user";
 
 /** What lasts ten seconds and more by default is too long for tests. */
 const QUICK = [
-  "--lease-duration=3s",
-  "--renew-deadline=2s",
+  `--lease-duration=${3 * CI_PATIENCE}s`,
+  `--renew-deadline=${2 * CI_PATIENCE}s`,
   "--retry-period=500ms",
   "--endpoint-interval=100ms",
 ];

@@ -48,11 +48,15 @@ export class Losses {
     return grantsOf(this.#scene.rules).filter((grant) => grant.verb === verb);
   }
 
-  /** From now on these are missing, and no others. */
+  /** These are missing when it resolves, and no others will be. */
   async take(grants: readonly Grant[]): Promise<void> {
     this.#taken = grants;
     const { rules } = this.#scene;
     await this.#scene.setRules(grants.length === 0 ? rules : without(rules, grants));
+    // A busy API server goes by the rules before for a moment: nothing would be refused.
+    for (const grant of grants) {
+      await eventually(`end of ${textOf(grant)}`, async () => !await this.#scene.allows(grant));
+    }
   }
 
   /** Waits until the controller was refused each of `grants` and has said so. */

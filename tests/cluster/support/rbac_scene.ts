@@ -6,9 +6,9 @@ import { CertificateAuthority } from "../../../dev/certificate_authority.ts";
 import type { KubeObject } from "./api_client.ts";
 import { startCluster, type TestCluster } from "./cluster.ts";
 import { eventually } from "./condition.ts";
-import { install, serve, Way } from "./installation.ts";
+import { ACCOUNT, install, serve, Way } from "./installation.ts";
 import { addOldFinalizer, makeOldWorkload, NAMESPACE, PROXY } from "./predecessor.ts";
-import { readRules, type Rules } from "./rbac.ts";
+import { type Grant, readRules, type Rules } from "./rbac.ts";
 
 /** The four objects of --backend=LoadBalancer with an autoscaler. */
 export const LOAD_BALANCER_KINDS = [
@@ -207,6 +207,34 @@ export class RbacScene {
   /** Puts roles in the place of the present ones. */
   async setRules(rules: readonly Rules[]): Promise<void> {
     await this.cluster.apply([...rules], { fieldManager: "installation" });
+  }
+
+  /** Whether the API server gives the controller this right. */
+  async allows({ verb, group, resource, names, namespace }: Grant): Promise<boolean> {
+    const [plural, subresource = ""] = resource.split("/");
+    const { status, text } = await this.cluster.request(
+      "POST",
+      "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+      {
+        apiVersion: "authorization.k8s.io/v1",
+        kind: "SubjectAccessReview",
+        spec: {
+          user: `system:serviceaccount:${NAMESPACE}:${ACCOUNT}`,
+          resourceAttributes: {
+            ...{ verb, group, resource: plural, subresource },
+            name: names?.[0] ?? "",
+            namespace: namespace ?? "",
+          },
+        },
+      },
+    );
+    if (status !== 201) throw new Error(text);
+    return JSON.parse(text).status.allowed === true;
+  }
+
+  /** Waits until the controller has put right what `spoil` changed. */
+  async repaired(apiVersion: string, kind: string): Promise<void> {
+    await eventually(`repaired ${kind}`, async () => !await this.isSpoilt(apiVersion, kind));
   }
 
   async close(): Promise<void> {
