@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { Random } from "../../tests/fuzz/random.ts";
 import { canonicalPath, isCanonicalPath } from "./canonical_path.ts";
 
 const accepted: [raw: string, canonical: string, why: string][] = [
@@ -122,15 +123,11 @@ Deno.test("a canonical path is its own canonical form, and has no dot segment", 
     ";",
     "é",
   ];
-  let state = 42;
-  const next = (below: number) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return Math.floor(state / 2 ** 32 * below);
-  };
+  const random = new Random(42);
   let taken = 0;
   for (let round = 0; round < 50_000; round++) {
     let raw = "/";
-    for (let i = next(9); i > 0; i--) raw += pieces[next(pieces.length)];
+    for (let i = random.below(9); i > 0; i--) raw += random.pick(pieces);
     const once = canonicalPath(raw);
     assert.equal(isCanonicalPath(raw), once.ok && once.path === raw, raw);
     if (!once.ok) continue;

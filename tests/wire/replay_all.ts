@@ -4,6 +4,7 @@
  * to the same each time.
  */
 import assert from "node:assert/strict";
+import { Random } from "../fuzz/random.ts";
 import { differences, Lane, type Outcome, sameOutcome, type Split, WHOLE } from "./replay.ts";
 import { type Case, type Heading, readTranscript } from "./transcript.ts";
 
@@ -108,11 +109,8 @@ function points(length: number): number[] {
   if (length <= LONG) {
     return Array.from({ length: Math.max(0, length - 1) }, (_, index) => index + 1);
   }
-  let state = length;
-  return Array.from({ length: POINTS }, () => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return 1 + Math.floor(state / 2 ** 32 * (length - 1));
-  });
+  const random = new Random(length);
+  return Array.from({ length: POINTS }, () => random.between(1, length - 1));
 }
 
 /** Lanes by their settings, each with one replay at a time. */

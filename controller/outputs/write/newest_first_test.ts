@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { Random } from "../../../tests/fuzz/random.ts";
 import { NewestFirst } from "./newest_first.ts";
 
 function takeAll(queue: NewestFirst): string[] {
@@ -32,11 +33,10 @@ Deno.test("a cancelled key is not taken", () => {
 Deno.test("no key is lost or repeated, however often keys are added, cancelled and taken", () => {
   const queue = new NewestFirst();
   const waiting = new Set<string>();
-  let seed = 7;
-  const random = (below: number) => (seed = seed * 48271 % 2147483647) % below;
+  const random = new Random(7);
   for (let i = 0; i < 20_000; i++) {
-    const key = String(random(200));
-    const action = random(3);
+    const key = String(random.below(200));
+    const action = random.below(3);
     if (action === 0) {
       queue.add(key);
       waiting.add(key);

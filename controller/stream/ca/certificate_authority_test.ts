@@ -1,5 +1,6 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { Redacted } from "../../../shared/redacted.ts";
+import { Random } from "../../../tests/fuzz/random.ts";
 import {
   AUTHORITY_TIMES,
   type AuthorityState,
@@ -192,17 +193,9 @@ Deno.test("a serving certificate is renewed at two thirds of its lifetime", () =
   ok(replica.current!.validTo > first!.validTo);
 });
 
-/** From 0 up to 1, the same for the same seed. */
-function* numbers(seed: number): Generator<number, never> {
-  for (let state = seed;;) {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    yield state / 2 ** 32;
-  }
-}
-
 Deno.test("for years, every proxy trusts the certificate of every replica", () => {
   for (let seed = 1; seed <= 20; seed++) {
-    const random = numbers(seed);
+    const random = new Random(seed);
     const store = new Store();
     const replicas = [new Replica(), new Replica(), new Replica()];
     /** What proxies have mounted, by how late their kubelet is: at once, or minutes later. */
@@ -210,7 +203,7 @@ Deno.test("for years, every proxy trusts the certificate of every replica", () =
     const known = new Set<string>();
     for (let now = START; now < START + 1200 * DAY;) {
       // A leader may end after any step, and the next one begins a minute later.
-      const steps = Math.floor(random.next().value * 4);
+      const steps = random.below(4);
       for (let step = 0; step < steps && store.step(now); step++);
       // Only in the first minutes nobody can know it yet.
       const isSettled = now > START + 10 * MINUTE;
@@ -220,7 +213,7 @@ Deno.test("for years, every proxy trusts the certificate of every replica", () =
         // The second one reads now and then, the third is cut off for a day at times.
         const isLate = now - replica.readAt > DAY;
         const reads = index === 0 ||
-          (index === 1 ? isLate || random.next().value < 0.5 : now % (2 * DAY) < DAY);
+          (index === 1 ? isLate || random.oneIn(2) : now % (2 * DAY) < DAY);
         if (reads) replica.read(store.state, now);
         if (replica.current === null || !isSettled) continue;
         const { authority, validTo } = replica.current;
