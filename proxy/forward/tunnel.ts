@@ -208,7 +208,7 @@ class Lane implements ReadWaiter, WriteWaiter {
 
   /** True where what comes next is relayed: each end has a connection to itself, and no frame has begun. */
   #relays(): boolean {
-    if (this.#frames !== null && !this.#frames.isReached) return false;
+    if (this.#isLeaving || this.#frames !== null && !this.#frames.isReached) return false;
     const measure = this.#frames === null ? anyBytes : wholeFrame;
     this.#relay ??= DirectRelay.create(this.#body.directSource, this.#sink.output, this, measure);
     return this.#relay !== null && this.#relay.begin(this);

@@ -188,6 +188,7 @@ export class InputBody implements Body, DirectSource {
 
   count(bytes: number): void {
     this.#received += bytes;
+    if (this.#framing === "chunked") this.#chunks!.skipped(bytes);
   }
 
   /**

@@ -52,9 +52,9 @@ type Step =
   | "view"
   /** It has been. */
   | "behind view"
-  /** There is room for the last chunk. */
   /** What has come has been written, and the chunks that follow may be relayed as they are. */
   | "relay"
+  /** There is room for the last chunk. */
   | "last chunk"
   | "end";
 

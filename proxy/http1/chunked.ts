@@ -53,6 +53,11 @@ export class ChunkDecoder {
     this.#excess = 0;
   }
 
+  /** Counts `bytes` of data in whole chunks that were not decoded: each has at most `FREE_FRAMING` of framing. */
+  skipped(bytes: number): void {
+    this.#excess = Math.max(0, this.#excess - 2 * bytes);
+  }
+
   /** A chunk ended with the last byte. */
   get isBetweenChunks(): boolean {
     return this.#state === SIZE && this.#digits === 0;

@@ -332,8 +332,11 @@ export class Http1Exchange implements Exchange, ExchangeWaiter, ByteSink {
     else if (input.ended) {
       const { now } = this.#owner.context.deadlines;
       this.#halfClosed.ended(now);
-      // From now on the output must count each write: it shows whether the client is still there.
-      this.output.directWriter?.stop();
+      // From now on the output must count each write: it shows whether the client is still there. What has been
+      // relayed before FIN is counted first, since it shows nothing.
+      const { directWriter } = this.output;
+      directWriter?.look();
+      directWriter?.stop();
       // A write under way gets through later than FIN has come.
       const isStreaming = this.output.writing && this.output.pending === null;
       this.#sentBefore = isStreaming ? -1 : this.output.sent;

@@ -87,6 +87,29 @@ Deno.test("a frame in progress at the end is completed before the Close frame", 
   await draining;
 });
 
+for (const earlier of [0, 1, 2]) {
+  Deno.test(`messages after the Close frame do not cut the other direction, after ${earlier} earlier ones`, async () => {
+    await using ends = await tunnel(WEBSOCKET);
+    const { proxy, client, server } = ends;
+    for (let i = 0; i < earlier; i++) {
+      await client.send(FROM_CLIENT);
+      await server.read();
+    }
+    await server.send(FROM_SERVER.subarray(0, 3));
+    const first = (await client.read())!.slice();
+    const draining = proxy.server.drain({ delay: 0, timeout: 400 });
+    await rest(server);
+    for (let i = 0; i < 4; i++) {
+      await client.send(FROM_CLIENT);
+      await new Promise((resume) => setTimeout(resume, 5));
+    }
+    await server.send(FROM_SERVER.subarray(3));
+    assert.deepEqual([...first, ...await rest(client)], [...FROM_SERVER, ...GOING_AWAY]);
+    assert.equal(client.ending, "closes");
+    await draining;
+  });
+}
+
 Deno.test("a frame that never ends is cut, with nothing written into it", async () => {
   await using ends = await tunnel(WEBSOCKET);
   const { proxy, client, server } = ends;

@@ -90,6 +90,10 @@ const STREAMS: Record<string, [write: string, data: string][]> = {
     ["A\r\n0123456789\r\n", "0123456789"],
     chunk("f"),
   ],
+  "extensions that only the data of plain chunks makes up for": Array.from(
+    { length: 110 },
+    (): [string, string][] => [[`1;x=${"y".repeat(700)}\r\na\r\n`, "a"], chunk("b".repeat(500))],
+  ).flat(),
   "chunks around the size of buffers": [
     ...[1, 1, 1_016, 1_017, 1_018, 1_019, 1_020, 1, 1, 4_088, 4_096, 5_000, 1, 1, 70_000, 1, 1, 1],
   ].map((length, index) => chunk(String.fromCharCode(97 + index).repeat(length))),
@@ -199,6 +203,29 @@ Deno.test("a slow client receives every event, and its delays do not count as si
   assert.deepEqual(proxy.codes, []);
   client.peer.close();
 });
+
+for (const pause of [0, 300]) {
+  Deno.test(`a client that closes ${pause} ms after its last event ends a stream that is silent`, async () => {
+    const ended = signal();
+    await using backend = new Backend(async (peer) => {
+      await peer.request();
+      await peer.send(HEAD);
+      for (let i = 0; i < 5; i++) {
+        await peer.send(chunk("a")[0]);
+        await new Promise((resume) => setTimeout(resume, 30));
+      }
+      await peer.ended();
+      ended.resolve();
+    });
+    using proxy = new TestProxy([backend.port]);
+    const client = await EventClient.connect(proxy.port);
+    while (client.data.data.length < 5) assert.ok(await client.read());
+    await new Promise((resume) => setTimeout(resume, pause));
+    client.peer.close();
+    await until("the client has gone", () => proxy.server.connectionCount === 0);
+    await ended.promise;
+  });
+}
 
 Deno.test("a client that has sent FIN gets its events, and one that has gone ends the stream", async () => {
   const ended = signal();

@@ -63,45 +63,54 @@ Deno.test("messages of all sizes pass through a tunnel in turn, whole and in ord
   }
 });
 
-Deno.test("a slow reader of a tunnel gets every byte of many small messages", async () => {
-  const total = 6_000_000;
-  await using backend = new Backend(async (peer) => {
-    await peer.request();
-    await peer.send(SWITCHING);
-    await peer.read();
-    for (let place = 0; place < total; place += 500) await peer.send(messageAt(place, 500));
-  });
-  // Each sweep looks for writes that have not ended, which all have at first.
-  using proxy = new TestProxy([backend.port], { writeTimeout: 5_000, writeRate: 0 });
-  using client = await tunnel(proxy);
-  await client.send("begin");
-  let place = 0;
-  let isLate = false;
-  for (let view = await client.read(); view !== null; view = await client.read()) {
-    assert.deepEqual(view, messageAt(place, view.length));
-    place += view.length;
-    // Longer than a sweep, once the first bytes have filled what lies between.
-    if (!isLate && place > 1_000_000) await new Promise((resume) => setTimeout(resume, 400));
-    isLate ||= place > 1_000_000;
-  }
-  assert.equal(place, total);
-});
+/** Messages pass the output of their connection where the timeout is short, and are relayed directly where it is not. */
+const WRITE_TIMEOUTS = [500, 10_000];
 
-for (const side of ["client", "backend"] as const) {
-  Deno.test(`a ${side} that takes nothing from a tunnel ends it after the write timeout`, async () => {
-    const over = signal();
+for (const writeTimeout of WRITE_TIMEOUTS) {
+  Deno.test(`a slow reader of a tunnel gets every byte of many small messages, with ${writeTimeout} ms for a write`, async () => {
+    const total = 6_000_000;
     await using backend = new Backend(async (peer) => {
       await peer.request();
       await peer.send(SWITCHING);
-      if (side === "client") { while (await peer.send(messageAt(0, 100))); }
-      else await over.promise;
+      await peer.read();
+      for (let place = 0; place < total; place += 500) await peer.send(messageAt(place, 500));
     });
-    using proxy = new TestProxy([backend.port], { writeTimeout: 500 });
+    using proxy = new TestProxy([backend.port], { writeTimeout: 10 * writeTimeout, writeRate: 0 });
     using client = await tunnel(proxy);
-    if (side === "backend") { while (await client.send(messageAt(0, 100))); }
-    const code = side === "client" ? "client_stalled" : "upstream_timeout";
-    await until("the tunnel is cut", () => proxy.codes.includes(code));
-    await until("the connection has gone", () => proxy.server.connectionCount === 0);
-    over.resolve();
+    await client.send("begin");
+    let place = 0;
+    let isLate = false;
+    for (let view = await client.read(); view !== null; view = await client.read()) {
+      assert.deepEqual(view, messageAt(place, view.length));
+      place += view.length;
+      // Longer than between two looks at a write, once the first bytes have filled what lies between.
+      if (!isLate && place > 1_000_000) await new Promise((resume) => setTimeout(resume, 1_500));
+      isLate ||= place > 1_000_000;
+    }
+    assert.equal(place, total);
+  });
+}
+
+/** One of the two takes nothing. */
+async function stall(side: "client" | "backend", writeTimeout: number): Promise<void> {
+  const over = signal();
+  await using backend = new Backend(async (peer) => {
+    await peer.request();
+    await peer.send(SWITCHING);
+    if (side === "client") { while (await peer.send(messageAt(0, 500))); }
+    else await over.promise;
+  });
+  using proxy = new TestProxy([backend.port], { writeTimeout });
+  using client = await tunnel(proxy);
+  if (side === "backend") { while (await client.send(messageAt(0, 500))); }
+  const code = side === "client" ? "client_stalled" : "upstream_timeout";
+  await until("the tunnel is cut", () => proxy.codes.includes(code));
+  await until("the connection has gone", () => proxy.server.connectionCount === 0);
+  over.resolve();
+}
+
+for (const writeTimeout of WRITE_TIMEOUTS) {
+  Deno.test(`a peer that takes nothing from a tunnel ends it after ${writeTimeout} ms for a write`, async () => {
+    await Promise.all([stall("client", writeTimeout), stall("backend", writeTimeout)]);
   });
 }
