@@ -95,7 +95,7 @@ export class PortWatch {
     this.#calls.add(limit);
     const timer = new Timeout(PATIENCE, () => limit.abort());
     let connection: Deno.TcpConn | null = null;
-    const call = ownCalls.begin();
+    const call = ownCalls.begin(address.port);
     try {
       connection = await dial(address, limit.signal);
       ownCalls.name(call, connection.localAddr.port);

@@ -1,6 +1,6 @@
 /**
- * Calls that this process makes to its own ports, to see whether they answer. In: the beginning of
- * each, its local port as soon as that is known, its end. Out: whether a connection is one of them,
+ * Calls that this process makes to its own ports, to see whether they answer. In: the port that each
+ * goes to, its local port as soon as that is known, its end. Out: whether a connection is one of them,
  * so that none counts as a client. The cells may be shared memory: the kernel gives the call of one
  * worker to another, so they also say whether there is a worker that answers nobody.
  */
@@ -8,9 +8,10 @@
 /** Calls of one worker that are under way at once; more than these pass for clients. */
 const SLOTS = 32;
 
-/** In a slot stands a local port, or one of these. */
+/** In a slot stand the port that is called, in the high 16 bits, and the caller's own, or this. */
 const FREE = 0;
-const UNNAMED = -1;
+/** The caller's own port, as long as it is not known. */
+const UNNAMED = 0;
 
 export class SelfProbes {
   readonly #cells: Int32Array;
@@ -47,17 +48,18 @@ export class SelfProbes {
     return Atomics.load(this.#cells, this.#cells.length - 1) > 0;
   }
 
-  /** Before a call is dialled. What `name` and `end` take for it. */
-  begin(): number {
+  /** Before `port` is dialled. What `name` and `end` take for the call. */
+  begin(port: number): number {
+    const cell = cellOf(port, UNNAMED);
     for (let at = this.#own; at < this.#own + SLOTS; at++) {
-      if (Atomics.compareExchange(this.#cells, at, FREE, UNNAMED) === FREE) return at;
+      if (Atomics.compareExchange(this.#cells, at, FREE, cell) === FREE) return at;
     }
     return -1;
   }
 
-  /** The call comes from this local port. */
-  name(call: number, port: number): void {
-    if (call !== -1) Atomics.store(this.#cells, call, port);
+  /** The call comes from this port of its own. */
+  name(call: number, from: number): void {
+    if (call !== -1) Atomics.or(this.#cells, call, from);
   }
 
   end(call: number): void {
@@ -65,16 +67,23 @@ export class SelfProbes {
   }
 
   /**
-   * Whether a connection that this machine has made to itself from `port` is such a call. Null while
-   * there is one of which it is not known yet: it is accepted sooner than its caller is told.
+   * Whether a connection that this machine has made to itself, from one port to another, is such a call. Null
+   * while there is one of which it is not known yet: it is accepted sooner than its caller is told. The kernel
+   * gives one port to callers of different ports at once, so a client may have the same as a call.
    */
-  includes(port: number): boolean | null {
+  includes(from: number, port: number): boolean | null {
+    const [named, unnamed] = [cellOf(port, from), cellOf(port, UNNAMED)];
     let answer: boolean | null = false;
     for (let at = 0; at < this.#cells.length - 1; at++) {
-      const value = Atomics.load(this.#cells, at);
-      if (value === port) return true;
-      if (value === UNNAMED) answer = null;
+      const cell = Atomics.load(this.#cells, at);
+      if (cell === named) return true;
+      if (cell === unnamed) answer = null;
     }
     return answer;
   }
+}
+
+/** As an Int32Array holds it. */
+function cellOf(port: number, from: number): number {
+  return port << 16 | from;
 }

@@ -4,25 +4,33 @@ import { SelfProbes } from "./self_probes.ts";
 Deno.test("a worker's probe is known to all until it ends, and undecided until it has a port", () => {
   const cells = SelfProbes.cellsFor(2);
   const [one, other] = [new SelfProbes(cells, 0), new SelfProbes(cells, 1)];
-  assert.equal(other.includes(40_000), false);
-  const call = one.begin();
-  assert.equal(other.includes(40_000), null);
+  assert.equal(other.includes(40_000, 443), false);
+  const call = one.begin(443);
+  assert.equal(other.includes(40_000, 443), null);
   one.name(call, 40_000);
-  assert.deepEqual([other.includes(40_000), other.includes(40_001)], [true, false]);
-  const second = other.begin();
-  assert.deepEqual([one.includes(40_000), one.includes(40_001)], [true, null]);
+  assert.deepEqual([other.includes(40_000, 443), other.includes(40_001, 443)], [true, false]);
+  const second = other.begin(443);
+  assert.deepEqual([one.includes(40_000, 443), one.includes(40_001, 443)], [true, null]);
   other.end(second);
   one.end(call);
-  assert.equal(other.includes(40_000), false);
+  assert.equal(other.includes(40_000, 443), false);
+});
+
+Deno.test("a client from the port of a probe that goes to another port is no probe", () => {
+  const calls = new SelfProbes();
+  const call = calls.begin(65_535);
+  assert.equal(calls.includes(40_000, 443), false);
+  calls.name(call, 40_000);
+  assert.deepEqual([calls.includes(40_000, 443), calls.includes(40_000, 65_535)], [false, true]);
 });
 
 Deno.test("probes of a lost worker are removed, those of others are not", () => {
   const cells = SelfProbes.cellsFor(2);
   const [one, other] = [new SelfProbes(cells, 0), new SelfProbes(cells, 1)];
-  one.begin();
-  other.name(other.begin(), 40_000);
+  one.begin(443);
+  other.name(other.begin(443), 40_000);
   SelfProbes.clear(cells, 0);
-  assert.deepEqual([one.includes(1), one.includes(40_000)], [false, true]);
+  assert.deepEqual([one.includes(1, 443), one.includes(40_000, 443)], [false, true]);
 });
 
 Deno.test("silent workers are known to all, and are not probes", () => {
@@ -32,7 +40,7 @@ Deno.test("silent workers are known to all, and are not probes", () => {
   SelfProbes.setSilent(cells, 1);
   assert.equal(calls.isSilenceForeign, true);
   SelfProbes.clear(cells, 1);
-  assert.deepEqual([calls.isSilenceForeign, calls.includes(1)], [true, false]);
+  assert.deepEqual([calls.isSilenceForeign, calls.includes(1, 443)], [true, false]);
   SelfProbes.setSilent(cells, 0);
   assert.equal(calls.isSilenceForeign, false);
 });
@@ -40,9 +48,9 @@ Deno.test("silent workers are known to all, and are not probes", () => {
 Deno.test("more probes than there is room for change nothing", () => {
   const calls = new SelfProbes();
   const begun: number[] = [];
-  for (let call = calls.begin(); call !== -1; call = calls.begin()) begun.push(call);
+  for (let call = calls.begin(443); call !== -1; call = calls.begin(443)) begun.push(call);
   calls.name(-1, 40_000);
-  assert.equal(calls.includes(40_000), null);
+  assert.equal(calls.includes(40_000, 443), null);
   for (const call of [...begun, -1]) calls.end(call);
-  assert.equal(calls.includes(40_000), false);
+  assert.equal(calls.includes(40_000, 443), false);
 });

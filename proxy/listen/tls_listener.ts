@@ -232,7 +232,8 @@ export class TlsListener {
   /** Ends a call of this process's own, at the latest at `end`; whatever else comes is greeted. */
   #sort(raw: net.Socket, end: number): void {
     this.#doubtful.delete(raw);
-    const isOwn = this.#options.ownCalls.includes(raw.remotePort ?? 0);
+    const { remotePort = 0, localPort = 0 } = raw;
+    const isOwn = this.#options.ownCalls.includes(remotePort, localPort);
     if (isOwn === true) raw.destroy();
     else if (isOwn === false || performance.now() >= end) this.#greet(raw);
     else this.#doubtful.set(raw, setTimeout(() => this.#sort(raw, end), 1));
