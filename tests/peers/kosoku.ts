@@ -27,6 +27,11 @@ export interface Verdicts {
   readonly failed: readonly string[];
 }
 
+interface RunVerdicts extends Verdicts {
+  /** Those of `failed` in which kosoku waited no longer for the end of the connection, and dropped it. */
+  readonly late: readonly string[];
+}
+
 /** Finds kosoku, or installs it into `folder`; null where neither can be done. */
 export async function findKosoku(folder: string): Promise<Kosoku | null> {
   const python = Deno.env.get("KOSOKU_PYTHON") ?? "python3";
@@ -57,11 +62,11 @@ export async function drive(
   cases: readonly string[],
 ): Promise<Verdicts> {
   const first = await driveOnce(kosoku, url, cases, 4);
-  const late = first.failed.filter((verdict) => verdict.endsWith(": OK, FAILED BY CLIENT"));
-  if (late.length === 0 || late.length > MOST_LATE) return first;
+  const { count, failed, late } = first;
+  if (late.length === 0 || late.length > MOST_LATE) return { count, failed };
   const again = await driveOnce(kosoku, url, late.map((verdict) => verdict.split(":")[0]), 1);
-  const others = first.failed.filter((verdict) => !late.includes(verdict));
-  return { count: first.count, failed: [...others, ...again.failed] };
+  const others = failed.filter((verdict) => !late.includes(verdict));
+  return { count, failed: [...others, ...again.failed] };
 }
 
 async function driveOnce(
@@ -69,7 +74,7 @@ async function driveOnce(
   url: string,
   cases: readonly string[],
   parallel: number,
-): Promise<Verdicts> {
+): Promise<RunVerdicts> {
   const folder = await Deno.makeTempDir({ prefix: "kosoku-" });
   try {
     await spawn(kosoku, [...including(cases), "-p", String(parallel), "-o", folder, url]).status;
@@ -101,7 +106,8 @@ export class FuzzingServer {
   /** Waits until the client has asked for its report, which ends the server. */
   async verdicts(): Promise<Verdicts> {
     await this.#process.status;
-    return await verdictsIn(this.#folder);
+    const { count, failed } = await verdictsIn(this.#folder);
+    return { count, failed };
   }
 
   async stop(): Promise<void> {
@@ -147,17 +153,28 @@ async function announcedPort(stderr: ReadableStream<Uint8Array>): Promise<number
 interface CaseVerdict {
   readonly behavior: string;
   readonly behaviorClose: string;
+  /** The name of its file. */
+  readonly reportfile: string;
 }
 
-async function verdictsIn(folder: string): Promise<Verdicts> {
+/** What its file says besides. */
+interface CaseReport {
+  readonly droppedByMe: boolean;
+}
+
+async function verdictsIn(folder: string): Promise<RunVerdicts> {
   const index: Record<string, Record<string, CaseVerdict>> = JSON.parse(
     await Deno.readTextFile(join(folder, "index.json")),
   );
   const all = Object.values(index).flatMap((cases) => Object.entries(cases));
-  return {
-    count: all.length,
-    failed: all
-      .filter(([, one]) => !PASSED.has(one.behavior) || !PASSED.has(one.behaviorClose))
-      .map(([id, { behavior, behaviorClose }]) => `${id}: ${behavior}, ${behaviorClose}`),
-  };
+  const failed: string[] = [];
+  const late: string[] = [];
+  for (const [id, { behavior, behaviorClose, reportfile }] of all) {
+    if (PASSED.has(behavior) && PASSED.has(behaviorClose)) continue;
+    const verdict = `${id}: ${behavior}, ${behaviorClose}`;
+    failed.push(verdict);
+    const report: CaseReport = JSON.parse(await Deno.readTextFile(join(folder, reportfile)));
+    if (report.droppedByMe && PASSED.has(behavior)) late.push(verdict);
+  }
+  return { count: all.length, failed, late };
 }

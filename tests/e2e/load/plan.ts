@@ -91,6 +91,8 @@ export interface Failure {
   readonly at: number;
   /** From then until it had failed, in ms. */
   readonly after: number;
+  /** Of a request on a connection of HTTP/1: from `at` until it was written, in ms; null where it was not. */
+  readonly written?: number | null;
   /** 0 without an answer. */
   readonly status: number;
   /** The first line and body of the answer, or the error. */

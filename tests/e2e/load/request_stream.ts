@@ -71,9 +71,11 @@ export class RequestStream {
     const stop = afterRunning(this.#timeout, () => control.abort());
     let connection: Connection | null = null;
     let before = 0;
+    let written: number | null = null;
     try {
       connection = this.#take() ?? await this.#connect(control.signal);
       before = connection.answered;
+      written = performance.now() - began;
       const body = this.#plan.method === "POST" ? `${id}${this.#body}` : "";
       const answer = await connection.ask(this.#request(id, body), control.signal);
       this.#judge(answer, id, body);
@@ -92,6 +94,7 @@ export class RequestStream {
         how,
         at,
         after,
+        written,
         status,
         detail,
         before,

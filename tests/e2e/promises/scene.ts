@@ -258,20 +258,26 @@ export function mixedStreams(
 }
 
 /** What a load was, and how fast it was answered, for whoever compares. */
-export function noteLoad(finding: Finding, { seconds, streams, cpu }: LoadReport): void {
+export function noteLoad(finding: Finding, { seconds, streams, cpu, lag }: LoadReport): void {
   const total = streams.reduce((sum, { answered, failed }) => sum + answered + failed, 0);
   const worst = Math.max(...streams.map(({ p99 }) => p99));
   finding.note(
     "load",
     `${total} requests in ${Math.round(seconds)} s, ${Math.round(total / seconds)}/s, ` +
-      `p99 ${inWords(worst)}, CPU of the clients ${(100 * cpu / seconds).toFixed(0)} %`,
+      `p99 ${inWords(worst)}, CPU of the clients ${(100 * cpu / seconds).toFixed(0)} %, ` +
+      `behind by ${inWords(lag.max)} at most`,
   );
 }
 
 /** A line for each failure. */
 export function linesOf(failures: readonly Failure[]): string[] {
-  return failures.map(({ stream, how, at, after, detail, before }) =>
+  return failures.map(({ stream, how, at, after, written, detail, before }) =>
     `${new Date(at).toISOString()} ${stream}: ${how} after ${Math.round(after)} ms, ` +
+    (written === undefined
+      ? ""
+      : written === null
+      ? "not written, "
+      : `written after ${Math.round(written)} ms, `) +
     `request ${before + 1} of its connection: ${detail.trim().replace(/\s+/g, " ")}`
   );
 }
