@@ -66,6 +66,8 @@ async function gather(source: Body, limit: number): Promise<GatheredBody> {
     views.push(view.slice());
     size += view.length;
     if (source.done && source.trailers === null) {
+      // Its end frees the buffer of the last view.
+      await source.read();
       return { whole: joined(views, size), body: source };
     }
   }

@@ -60,6 +60,8 @@ export class InputBody implements Body, DirectSource {
   #section: { readonly fields: Fields; readonly parser: HeadParser } | null = null;
   /** The buffer with the message's head, while the body arrives in a borrowed one. */
   #parked: Uint8Array<ArrayBuffer> | null = null;
+  /** Its end has been read, so that its last view is in use no more. */
+  #isEndRead = true;
   /** Told of the read under way. */
   #reader: ReadWaiter | null = null;
   /** All until FIN, of a tunnel: what is waited for has no deadline here. */
@@ -94,6 +96,7 @@ export class InputBody implements Body, DirectSource {
     // A buffer that is still borrowed holds this message's head: it is the input's own from now on.
     this.#parked = null;
     this.#headEnd = this.#input.start;
+    this.#isEndRead = length === 0;
     if (length === 0) {
       this.#framing = "none";
       this.done = true;
@@ -200,7 +203,9 @@ export class InputBody implements Body, DirectSource {
     const { start, end } = input;
     if (input.isReading) return;
     if (this.#parked !== null && end - start <= this.#parked.length) {
-      this.#giveBack(input.exchangeBuffer(this.#parked));
+      const borrowed = input.exchangeBuffer(this.#parked);
+      // A write of the last view may be under way, to a backend that has responded early.
+      if (this.#isEndRead) this.#giveBack(borrowed);
       this.#parked = null;
     }
     // The next head mostly fits the usual buffer, and not one of a quiet stream.
@@ -270,6 +275,7 @@ export class InputBody implements Body, DirectSource {
   }
 
   #end(): null {
+    this.#isEndRead = true;
     this.#returnBorrowed();
     this.onEnd?.();
     return null;

@@ -15,11 +15,11 @@ const RULES: BodyRules = {
   maxTrailerFields: 100,
 };
 
-/** A chunked body that comes in `pieces`, one a read; `before` runs ahead of each read. */
-function chunked(pieces: string[], before: (input: Input) => void = () => {}): InputBody {
-  const transport: Transport = {
+/** `pieces` arrive, one a read; `before` runs ahead of each read. */
+function piecewise(pieces: string[], before: () => void = () => {}): Transport {
+  return {
     read: (view) => {
-      before(input);
+      before();
       const piece = pieces.shift();
       if (piece === undefined) return Promise.resolve(null);
       if (piece.length > view.length) pieces.unshift(piece.slice(view.length));
@@ -31,7 +31,11 @@ function chunked(pieces: string[], before: (input: Input) => void = () => {}): I
     closeWrite: () => Promise.resolve(),
     close: () => {},
   };
-  const input = new Input(transport, new BufferPool(64, 4));
+}
+
+/** A chunked body that comes in `pieces`, as above. */
+function chunked(pieces: string[], before: (input: Input) => void = () => {}): InputBody {
+  const input = new Input(piecewise(pieces, () => before(input)), new BufferPool(64, 4));
   const body = new InputBody(input, new BufferPool(256, 4), RULES);
   body.begin(UNKNOWN_LENGTH, false);
   return body;
@@ -76,19 +80,7 @@ Deno.test("each body of a connection has its own trailers", async () => {
 
 /** A chunked response behind a head, with buffers of 32, 64 and 256 bytes. */
 function stream(pieces: string[]) {
-  const transport: Transport = {
-    read: (view) => {
-      const piece = pieces.shift();
-      if (piece === undefined) return Promise.resolve(null);
-      if (piece.length > view.length) pieces.unshift(piece.slice(view.length));
-      view.set(asciiBytes(piece.slice(0, view.length)));
-      return Promise.resolve(Math.min(piece.length, view.length));
-    },
-    write: ({ length }) => Promise.resolve(length),
-    closeWrite: () => Promise.resolve(),
-    close: () => {},
-  };
-  const input = new Input(transport, new BufferPool(64, 4));
+  const input = new Input(piecewise(pieces), new BufferPool(64, 4));
   const body = new InputBody(input, new BufferPool(256, 4), RULES, new BufferPool(32, 4));
   const scene = { input, body, head: input.bytes };
   body.onHeadMoved = (bytes) => scene.head = bytes;
@@ -154,4 +146,20 @@ Deno.test("a head that fits no small buffer stays where it is", async () => {
   assert.equal(input.bytes.length, 64);
   assert.equal(await read(), "b");
   assert.deepEqual([input.bytes.length, headText(head.length)], [32, head]);
+});
+
+Deno.test("a buffer is not lent again while the last view of a body may be in use", async () => {
+  for (const isRead of [false, true]) {
+    const pool = new BufferPool(256, 4);
+    const pieces = ["a".repeat(20), "b".repeat(200)];
+    const input = new Input(piecewise(pieces), new BufferPool(64, 4));
+    const body = new InputBody(input, pool, RULES);
+    body.begin(220, false);
+    await body.read();
+    const last = (await body.read())!;
+    assert.ok(body.done && body.isBorrowing);
+    if (isRead) assert.equal(await body.read(), null);
+    body.release();
+    assert.equal(pool.take().buffer === last.buffer, isRead);
+  }
 });

@@ -248,10 +248,13 @@ class BodyWriter implements ReadWaiter, WriteWaiter {
         this.#at = at;
         return this.#runLong(view);
       }
-      if (chunked) at = writeChunkSize(out, at, length);
-      out.set(view, at);
-      at += length;
-      if (chunked) at = writeLineEnd(out, at);
+      // A chunk without bytes would be the last one.
+      if (length > 0) {
+        if (chunked) at = writeChunkSize(out, at, length);
+        out.set(view, at);
+        at += length;
+        if (chunked) at = writeLineEnd(out, at);
+      }
       if (this.#canRelay) {
         this.#at = at;
         return this.#write(out, at, "relay");

@@ -86,9 +86,11 @@ export class Http1ClientConnection implements UpstreamExchange, Deadlined {
       limits.writeTimeout,
       0, // A backend is slow for reasons of its own.
       this,
-      (cause) =>
-        this.#failure ??
-          new ProxyError("upstream_closed", "closed while it was sent to", { cause }),
+      (cause) => {
+        if (cause instanceof Deno.errors.ConnectionReset) this.#input.reset = cause;
+        return this.#failure ??
+          new ProxyError("upstream_closed", "closed while it was sent to", { cause });
+      },
     );
     this.#parser = new HeadParser(
       this.response.fields,
@@ -179,8 +181,14 @@ export class Http1ClientConnection implements UpstreamExchange, Deadlined {
     // follows a request for a tunnel is for the tunnel alone: to a backend that opens none it would
     // be another request.
     if (!chunked && (payload !== null || body.done || this.#upgrade !== "")) {
-      this.#awaitHead();
+      if (whole) this.#awaitHead();
       this.#output.writeLater(out, at, buffers.out, this.#uploadFailed);
+      // The backend's time runs from the last byte; until then there is the deadline of the write.
+      if (!whole) {
+        this.#output.pending!.then(() => {
+          if (!this.#headed && !this.#closed) this.#awaitHead();
+        });
+      }
     } else {
       this.#uploading = true;
       const first = payload ?? body.read();
@@ -307,7 +315,7 @@ export class Http1ClientConnection implements UpstreamExchange, Deadlined {
   finish(): boolean {
     if (
       this.#closed || !this.#connection.keepAlive || !this.#body.done || this.#uploading ||
-      !this.#input.isEmpty || this.#input.isOver
+      this.#output.writing || !this.#input.isEmpty || this.#input.isOver
     ) {
       // All of the response has been handed over, so its buffers may be lent again.
       this.#idle = true;
@@ -339,6 +347,8 @@ export class Http1ClientConnection implements UpstreamExchange, Deadlined {
     this.#closed = true;
     this.#context.deadlines.delete(this);
     closeQuietly(this.#transport);
+    // A write under way may still succeed: it must not pull the body, which may be the next request's by then.
+    if (this.#uploading) this.#output.endWrites();
     // Cut off in an exchange, its buffers are left to the garbage collector: the response's head and
     // views of its body may still be on their way to the client.
     if (!this.#idle) return;

@@ -47,6 +47,8 @@ export function sendResponse(
   if (isSmall) {
     out.set(first as Uint8Array, at);
     at += (first as Uint8Array).length;
+    // Its end frees the buffer of the view.
+    body.read();
   }
   if (isSmall || (first === null && !chunked)) {
     return output.writeLater(out, at, buffers);

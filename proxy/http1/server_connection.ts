@@ -273,7 +273,9 @@ export class Http1ServerConnection implements ExchangeOwner, Deadlined {
   }
 
   #closeIdle(): void {
-    closeUnlessBusy(() => this.isBusy, () => this.close());
+    // A request that has been served meanwhile has set a new deadline.
+    const isBusy = () => this.isBusy || this.#deadline !== NO_DEADLINE;
+    closeUnlessBusy(isBusy, () => this.close());
   }
 
   /**
@@ -326,7 +328,11 @@ export class Http1ServerConnection implements ExchangeOwner, Deadlined {
       }
       exchange.makeRoom();
       await input.fill();
-      if (this.#expired) return false;
+      if (this.#expired) {
+        // The client has a moment to read its reply: to close before all has been read would reset it.
+        await input.discard(() => this.#phase !== CLOSED);
+        return false;
+      }
       const received = this.#advance(exchange);
       if (received !== null) return received;
     }

@@ -1,4 +1,4 @@
-/** How a connection ends whose last response has been sent. */
+/** How a connection ends: after its last response, after a timeout, and while it is idle. */
 import assert from "node:assert/strict";
 import { until } from "../../tests/support/backend.ts";
 import { bytesOf } from "../../tests/support/latin1.ts";
@@ -13,8 +13,8 @@ import { Http1ServerConnection } from "./server_connection.ts";
 
 const LAST = "GET / HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n";
 
-/** A connection on which the last request has been served, and FIN sent. */
-async function served() {
+/** A connection with a handler that responds at once, without a body. */
+function serve() {
   const transport = new MemoryTransport();
   const errors: string[] = [];
   const client = {
@@ -34,11 +34,18 @@ async function served() {
   });
   let hasLeft = false;
   const serving = connection.serve().then(() => hasLeft = true);
+  return { transport, connection, serving, errors, hasLeft: () => hasLeft };
+}
+
+/** A connection on which the last request has been served, and FIN sent. */
+async function served() {
+  const scene = serve();
+  const { transport } = scene;
   transport.arrive(bytesOf(LAST));
   await until("FIN has been sent", () => transport.hasEnded);
   const [response] = transport.writes;
   assert.match(new TextDecoder().decode(response), /^HTTP\/1\.1 204 [^]*Connection: close\r\n/);
-  return { transport, connection, serving, errors, hasLeft: () => hasLeft };
+  return scene;
 }
 
 Deno.test("a connection whose last response has been sent closes when its client does", async () => {
@@ -72,6 +79,38 @@ Deno.test("a connection whose last response has been sent is idle, and can be sh
   assert.ok(!connection.isBusy);
   assert.ok(connection.idleSince <= performance.now());
   connection.close();
+  await serving;
+  assert.ok(transport.isClosed);
+});
+
+Deno.test("a request that comes just after the idle timeout, and its connection, are served on", async () => {
+  const { transport, connection, serving } = serve();
+  const request = bytesOf("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n");
+  transport.arrive(request);
+  await until("a response", () => transport.writes.length === 1);
+  connection.check(performance.now() + 3_600_000);
+  transport.arrive(request);
+  await until("a second response", () => transport.writes.length === 2);
+  // Longer than a close is put off.
+  await new Promise((resume) => setTimeout(resume, 50));
+  assert.equal(transport.isClosed, false);
+  connection.close();
+  await serving;
+});
+
+Deno.test("a client that goes on sending its head after a 408 can read that", async () => {
+  const { transport, connection, serving } = serve();
+  transport.arrive(bytesOf("GET / HTTP/1.1\r\nHost: a.te"));
+  await until("the head has begun", () => connection.isBusy);
+  connection.check(performance.now() + 3_600_000);
+  await until("the reply has been sent", () => transport.hasEnded);
+  assert.match(new TextDecoder().decode(transport.writes[0]), /^HTTP\/1\.1 408 /);
+  for (let i = 0; i < 3; i++) {
+    transport.arrive(bytesOf("x"));
+    await new Promise((resume) => setTimeout(resume, 10));
+    assert.equal(transport.isClosed, false);
+  }
+  transport.end();
   await serving;
   assert.ok(transport.isClosed);
 });

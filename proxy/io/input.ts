@@ -17,6 +17,11 @@ export class Input {
   ended = false;
   /** The read failed (a reset, or we closed): nothing more can be said of the peer. */
   failed: unknown = null;
+  /**
+   * A write has met the peer's reset, which the system tells only once: a read then finds an end that looks as if
+   * FIN had come.
+   */
+  reset: unknown = null;
   /** Called when a read that nobody waits for has settled. */
   onWatched: (() => void) | null = null;
   readonly transport: Transport;
@@ -182,8 +187,9 @@ export class Input {
   /** A read into what was free of the buffer has settled. */
   readonly arrived = (count: number | null): void => {
     this.#isPending = false;
-    if (count === null || count === 0) this.ended = true;
-    else this.end += count;
+    if (count !== null && count !== 0) this.end += count;
+    else if (this.reset === null) this.ended = true;
+    else this.failed = this.reset;
     if (this.end === this.bytes.length) this.#isLarge = true;
     this.#settled();
   };

@@ -107,17 +107,17 @@ export class TlsTransport implements Transport {
   }
 
   #send(handle: TlsHandle, view: Uint8Array): Promise<number> {
-    const sending: Promise<number> = new Promise((resolve, reject) => {
-      const { length } = view;
-      this.#request.start((error) => {
-        if (this.#writing === sending) this.#writing = null;
-        if (error === null) return resolve(length);
-        reject(error);
-        this.#socket.destroy(error);
-      });
-      handle.write(this.#request, view);
+    const { promise, resolve, reject } = Promise.withResolvers<number>();
+    const { length } = view;
+    // Called before this returns where the handle refuses the write.
+    this.#request.start((error) => {
+      if (this.#writing === promise) this.#writing = null;
+      if (error === null) return resolve(length);
+      reject(error);
+      this.#socket.destroy(error);
     });
-    return sending;
+    handle.write(this.#request, view);
+    return promise;
   }
 
   /** Sends close_notify as well. */

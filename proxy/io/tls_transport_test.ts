@@ -4,6 +4,7 @@ import { Buffer } from "node:buffer";
 import { EventEmitter } from "node:events";
 import type net from "node:net";
 import type tls from "node:tls";
+import { TlsHandle } from "./tls_handle.ts";
 import { TlsTransport } from "./tls_transport.ts";
 
 /** A transport, and what arrives at its socket. */
@@ -38,4 +39,20 @@ Deno.test("memory that others may have a view of is not released", async () => {
   socket.emit("data", Buffer.from(whole.buffer, 0, 10_000));
   assert.equal(await reader.read(new Uint8Array(10_000)), 10_000);
   assert.equal(whole.length, 20_000);
+});
+
+Deno.test("a write that the handle refuses at once fails with its error, and ends the socket", async () => {
+  const socket = Object.assign(new EventEmitter(), { ends: 0, destroy: () => void socket.ends++ });
+  const handle = new TlsHandle({
+    onread() {},
+    setOnread() {},
+    writeBuffer: () => -32,
+  });
+  const transport = new TlsTransport(
+    socket as unknown as tls.TLSSocket,
+    { _handle: null } as unknown as net.Socket,
+    handle,
+  );
+  await assert.rejects(transport.write(new Uint8Array(3)), { code: "EPIPE" });
+  assert.equal(socket.ends, 1);
 });
