@@ -274,8 +274,7 @@ export class Http1ServerConnection implements ExchangeOwner, Deadlined {
 
   #closeIdle(): void {
     // A request that has been served meanwhile has set a new deadline.
-    const isBusy = () => this.isBusy || this.#deadline !== NO_DEADLINE;
-    closeUnlessBusy(isBusy, () => this.close());
+    closeUnlessBusy(() => this.isBusy || this.#deadline !== NO_DEADLINE, () => this.close());
   }
 
   /**
@@ -393,17 +392,11 @@ export class Http1ServerConnection implements ExchangeOwner, Deadlined {
       return false;
     }
     if (exchange.closesAfter || unread) {
-      this.#settleLast(exchange, unread);
+      exchange.output.after(() => this.#end(unread));
       return false;
     }
     exchange.settle();
     return true;
-  }
-
-  #settleLast(exchange: Http1Exchange, unread: boolean): void {
-    const { pending } = exchange.output;
-    if (pending === null) this.#end(unread);
-    else pending.then(() => this.#end(unread));
   }
 
   /** The last response has been sent. */
