@@ -51,6 +51,14 @@ const FLOODS: readonly { readonly says: string; readonly act: Act; readonly end:
     end: [1_000, "control_frames"],
   },
   {
+    says: "21 control frames for each DATA frame of 16 KiB",
+    act: (budget, now) => {
+      budget.dataSent(16_384, false);
+      return times(budget, control, now, 21)[1] as AbuseReason || null;
+    },
+    end: [1_000, "control_frames"],
+  },
+  {
     says: "opening a stream for each reset",
     act: (budget, now) => {
       budget.opened();
@@ -79,6 +87,13 @@ const HONEST: readonly { readonly says: string; readonly act: Act }[] = [
     act: (budget, now) => {
       budget.dataSent(16_384, true);
       return budget.control(now) ?? budget.control(now);
+    },
+  },
+  {
+    says: "both windows are opened for every 4 KiB of large DATA frames",
+    act: (budget, now) => {
+      budget.dataSent(16_384, false);
+      return times(budget, control, now, 8)[1] as AbuseReason || null;
     },
   },
   {
