@@ -29,7 +29,11 @@ export class MemoryClient implements Disposable {
   readonly #transport = new MemoryTransport();
   #parsed = 0;
 
-  constructor(handler: ExchangeHandler, limits: Partial<Limits> = {}) {
+  constructor(
+    handler: ExchangeHandler,
+    limits: Partial<Limits> = {},
+    deadlines = new Deadlines(),
+  ) {
     const client = {
       address: "192.0.2.1",
       port: 1,
@@ -43,7 +47,7 @@ export class MemoryClient implements Disposable {
     this.connection = new Http2ServerConnection(this.#transport, client, {
       limits: { ...DEFAULT_LIMITS, ...limits },
       buffers: this.buffers,
-      deadlines: new Deadlines(),
+      deadlines,
       h2c: true,
       handler,
       localReply,
