@@ -164,10 +164,11 @@ export function replayBody(
   endpoint: HttpEndpoint,
   { retry }: Pick<RoutePolicy, "retry">,
 ): ReplayBody | null {
-  const { payload, body } = exchange;
-  if (payload !== null || body.done) return null;
+  const { request, payload, body } = exchange;
+  if (payload !== null || (body.done && request.bodyLength === 0)) return null;
+  // An empty body may end apart from its head, with trailers perhaps: there is nothing to be kept.
   // A backend of HTTP/2 may say that it has not begun with the request, whatever its method.
-  const isKept = endpoint.sharing === true ||
+  const isKept = body.done || endpoint.sharing === true ||
     (retry !== null && (retry.conditions?.anyMethod === true || hasIdempotentMethod(exchange)));
   return isKept ? new ReplayBody(body, retry?.bodyBytes ?? DEFAULT_RETRY_BODY) : null;
 }

@@ -4,7 +4,7 @@ import { ProxyError } from "../errors.ts";
 import type { Body } from "../http/body.ts";
 import type { Exchange, RetryReason, UpstreamExchange } from "../http/message.ts";
 import { BytesBody, NO_BODY } from "../http/body.ts";
-import { RequestHead } from "../http/message.ts";
+import { RequestHead, UNKNOWN_LENGTH } from "../http/message.ts";
 import { isBlameless, replayBody, RetryState } from "./retry.ts";
 import type { HttpEndpoint } from "../route/route.ts";
 
@@ -35,7 +35,7 @@ function exchangeOf({ method = "GET", body = "none", upgrade = "" }: Sent): Exch
   request.upgrade = upgrade;
   request.bodyLength = body === "none" ? 0 : BYTES.length;
   const payload = body === "payload" ? BYTES : null;
-  const pulled: Body = body === "being sent" || body === "kept" ? new BytesBody(BYTES) : NO_BODY;
+  const pulled: Body = body === "none" || body === "payload" ? NO_BODY : new BytesBody(BYTES);
   return { request, payload, body: pulled } as unknown as Exchange;
 }
 
@@ -45,6 +45,7 @@ function isSentAgain(sent: Sent, retry: RetryReason | null): boolean {
   const asked = endpoint(sent.body === "kept");
   const replay = replayBody(exchange, asked, TWO);
   assert.equal(replay !== null, sent.body === "kept");
+  if (sent.body === "sent") { while (!exchange.body.done) exchange.body.read(); }
   return new RetryState(TWO).allows(exchange, {
     endpoint: asked,
     call: call(retry),
@@ -104,6 +105,21 @@ for (const [name, sent, again] of ROWS) {
     assert.deepEqual(found, again);
   });
 }
+
+Deno.test("POST that turned out to have no body: retried after unprocessed, refused", () => {
+  const exchange = exchangeOf({ method: "POST" });
+  exchange.request.bodyLength = UNKNOWN_LENGTH;
+  const replay = replayBody(exchange, endpoint(), TWO);
+  const found = REASONS.filter((reason) =>
+    new RetryState(TWO).allows(exchange, {
+      endpoint: endpoint(),
+      call: call(reason),
+      failure: CLOSED,
+      replay,
+    })
+  );
+  assert.deepEqual(found, ["unprocessed", "refused"]);
+});
 
 Deno.test("only an endpoint that may have processed a request is charged with its failure", () => {
   const blameless = REASONS.filter((reason) => isBlameless(call(reason)));

@@ -201,6 +201,8 @@ export class ServerStream extends Stream implements Exchange {
       // Backends are told what is known by now.
       request.bodyLength = request.contentLength = this.payload.length;
     }
+    // An empty DATA has ended it, as END_STREAM on its head would have.
+    if (body.isWhole && body.received === 0 && body.trailers === null) request.bodyLength = 0;
     this.#awaitsContinue = request.expectsContinue && body.received === 0 && !body.isWhole;
     const serving = this.#owner.context.handler(this);
     if (serving === undefined) this.#ended();
