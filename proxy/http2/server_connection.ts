@@ -207,18 +207,16 @@ export class Http2ServerConnection
   /** Starts the streams whose heads have come; false where some are left for another turn. */
   #startFresh(isLast: boolean): boolean {
     const fresh = this.#fresh;
-    let i = 0;
-    while (i < fresh.length) {
-      fresh[i++].start();
+    for (;;) {
+      // Taken out first: it may close the connection, which starts those that are left.
+      const stream = fresh.shift();
+      if (stream === undefined) return true;
+      stream.start();
       this.#requests++;
       if (++this.#starts < STARTS_PER_LOOK || isLast) continue;
       this.#starts = 0;
-      if (!isTurnOver()) continue;
-      fresh.splice(0, i);
-      return false;
+      if (isTurnOver()) return false;
     }
-    fresh.length = 0;
-    return true;
   }
 
   streamOpened(stream: ServerStream): void {

@@ -184,6 +184,40 @@ Deno.test("an internal error in an exchange resets its stream, and no other", as
   assert.equal(client.ended.length, 2);
 });
 
+Deno.test("a handler that throws at once resets its stream, and each other request is served once", async () => {
+  const served: string[] = [];
+  const fine = answers(() => bytesOf(10), 10);
+  using client = new MemoryClient((exchange) => {
+    served.push(exchange.request.path);
+    if (exchange.request.path === "/mistake") throw new Error("a mistake");
+    return fine(exchange);
+  });
+  await client.greet();
+  const paths = ["/1", "/mistake", "/2"];
+  await client.send(...paths.map((path, i) => headers(1 + 2 * i, get(path), { end: true })));
+  assert.deepEqual(served, paths);
+  const frames = client.frames();
+  assert.deepEqual(
+    frames.filter(({ type }) => type === FRAME.RST_STREAM).map(({ stream }) => stream),
+    [3],
+  );
+  assert.deepEqual(dataOf(frames), [[1, 10, true], [5, 10, true]]);
+  assert.deepEqual(client.ended.map(({ status }) => status), [200, 0, 200]);
+});
+
+Deno.test("requests are reported once each if the first of them closes their connection", async () => {
+  const served: string[] = [];
+  using client = new MemoryClient((exchange) => {
+    served.push(exchange.request.path);
+    client.connection.close();
+  });
+  await client.greet();
+  const paths = ["/1", "/2", "/3"];
+  await client.send(...paths.map((path, i) => headers(1 + 2 * i, get(path), { end: true })));
+  assert.deepEqual(served, ["/1"]);
+  assert.deepEqual(client.ended.map(({ error }) => error), ["client_gone", "client_gone", null]);
+});
+
 Deno.test("window is returned as a body is consumed, and not before", async () => {
   const waiting: Exchange[] = [];
   const handler = (exchange: Exchange) => {

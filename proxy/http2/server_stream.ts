@@ -19,6 +19,7 @@ import {
   ExchangeRecord,
   RequestHead,
   ResponseHead,
+  type Serving,
   UNKNOWN_LENGTH,
 } from "../http/message.ts";
 import {
@@ -204,7 +205,12 @@ export class ServerStream extends Stream implements Exchange {
     // An empty DATA has ended it, as END_STREAM on its head would have.
     if (body.isWhole && body.received === 0 && body.trailers === null) request.bodyLength = 0;
     this.#awaitsContinue = request.expectsContinue && body.received === 0 && !body.isWhole;
-    const serving = this.#owner.context.handler(this);
+    let serving: Serving;
+    try {
+      serving = this.#owner.context.handler(this);
+    } catch (mistake) {
+      return this.#broke(mistake);
+    }
     if (serving === undefined) this.#ended();
     else if (serving !== LATER) serving.then(this.#ended, this.#broke);
   }
