@@ -53,6 +53,15 @@ Deno.test("of many reset streams the most recent are known", () => {
   assert.equal(streams.fate(1_999 - 2 * 255), "reset");
 });
 
+Deno.test("thousands of streams of ours that we reset are known", () => {
+  const streams = new Streams<Stream>(false);
+  for (let id = 1; id < 10_000; id += 2) streams.wasReset(id);
+  streams.nextId = 10_001;
+  assert.equal(streams.fate(1), "closed");
+  assert.equal(streams.fate(9_999), "reset");
+  assert.equal(streams.fate(9_999 - 2 * 4_095), "reset");
+});
+
 Deno.test("ids of the other side are idle until we have opened them", () => {
   const server = new Streams<Stream>(true);
   assert.equal(server.fate(2), "idle");

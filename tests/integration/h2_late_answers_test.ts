@@ -1,0 +1,39 @@
+/** Answers of a backend that were on their way when their requests were cancelled. */
+import assert from "node:assert/strict";
+import { until } from "../support/backend.ts";
+import { data, FRAME, get, headers, rstStream } from "../support/h2_frames.ts";
+import { H2Backend, H2Peer } from "../support/h2_peer.ts";
+import { H2UpstreamProxy } from "../support/h2_upstream.ts";
+
+const OK = [[":status", "200"]] as const;
+
+Deno.test("a late response to one of 300 cancelled requests harms no other request", async () => {
+  const backends: H2Peer[] = [];
+  await using backend = new H2Backend(async (peer) => {
+    backends.push(peer);
+    await peer.ended();
+  });
+  using proxy = new H2UpstreamProxy([backend.port], {
+    limits: { http2Resets: 1_000 },
+    server: { h2c: true },
+  });
+  await using other = await H2Peer.connect(proxy.port);
+  await other.send(headers(1, get("/"), { end: true }));
+  await until("the other's request", () => backends[0]?.stream(1).over);
+  const [peer] = backends;
+
+  await using client = await H2Peer.connect(proxy.port);
+  for (let round = 1; round <= 6; round++) {
+    const ids = Array.from({ length: 50 }, () => client.nextStream());
+    await client.send(...ids.map((id) => headers(id, get("/"), { end: true })));
+    await until("the requests", () => peer.count(FRAME.HEADERS) === 1 + 50 * round);
+    await client.send(...ids.map((id) => rstStream(id)));
+    await until("their resets", () => peer.count(FRAME.RST_STREAM) === 50 * round);
+  }
+  // As if it had sent that before it read any of them.
+  await peer.send(headers(3, OK), data(3, "late", { end: true }));
+  await peer.send(headers(1, OK), data(1, "ok", { end: true }));
+  const { status, body } = await other.answer(1);
+  assert.deepEqual([status, body], [200, "ok"]);
+  assert.equal(backend.accepted, 1);
+});
