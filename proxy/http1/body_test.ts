@@ -148,7 +148,7 @@ Deno.test("a head that fits no small buffer stays where it is", async () => {
   assert.deepEqual([input.bytes.length, headText(head.length)], [32, head]);
 });
 
-Deno.test("a buffer is not lent again while the last view of a body may be in use", async () => {
+Deno.test("a buffer is not reused while the last view of a body may be in use", async () => {
   for (const isRead of [false, true]) {
     const pool = new BufferPool(256, 4);
     const pieces = ["a".repeat(20), "b".repeat(200)];

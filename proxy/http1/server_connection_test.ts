@@ -98,7 +98,7 @@ Deno.test("a request that comes just after the idle timeout, and its connection,
   await serving;
 });
 
-Deno.test("a client that goes on sending its head after a 408 can read that", async () => {
+Deno.test("a client that sends more of its head after a 408 can read that", async () => {
   const { transport, connection, serving } = serve();
   transport.arrive(bytesOf("GET / HTTP/1.1\r\nHost: a.te"));
   await until("the head has begun", () => connection.isBusy);
