@@ -36,6 +36,8 @@ export class Http2ServerConnection
   #first: Uint8Array | null;
   /** Streams whose head has come in this turn. */
   readonly #fresh: ServerStream[] = [];
+  /** Of these, how many have been started. */
+  #nextFresh = 0;
   readonly #free: ServerStream[] = [];
   /** Exchanges that the handler has. */
   #serving = 0;
@@ -207,16 +209,16 @@ export class Http2ServerConnection
   /** Starts the streams whose heads have come; false where some are left for another turn. */
   #startFresh(isLast: boolean): boolean {
     const fresh = this.#fresh;
-    for (;;) {
-      // Taken out first: it may close the connection, which starts those that are left.
-      const stream = fresh.shift();
-      if (stream === undefined) return true;
-      stream.start();
+    while (this.#nextFresh < fresh.length) {
+      // Counted first: it may close the connection, which starts those that are left.
+      fresh[this.#nextFresh++].start();
       this.#requests++;
       if (++this.#starts < STARTS_PER_LOOK || isLast) continue;
       this.#starts = 0;
       if (isTurnOver()) return false;
     }
+    fresh.length = this.#nextFresh = 0;
+    return true;
   }
 
   streamOpened(stream: ServerStream): void {
