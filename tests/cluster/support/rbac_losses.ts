@@ -48,7 +48,7 @@ export class Losses {
     return grantsOf(this.#scene.rules).filter((grant) => grant.verb === verb);
   }
 
-  /** These are missing when it resolves, and no others will be. */
+  /** Takes these away and gives back all others; resolves once the API server refuses these. */
   async take(grants: readonly Grant[]): Promise<void> {
     this.#taken = grants;
     const { rules } = this.#scene;
