@@ -5,8 +5,8 @@
  */
 import type { FilterSpec } from "../../shared/snapshot/types.ts";
 import { changeResponse, extended, withoutNamed } from "../http/changed_fields.ts";
-import { dropNamed } from "../http/field_values.ts";
 import { asciiBytes, type Fields, fieldsOf } from "../http/fields.ts";
+import { FoldedNames } from "../http/folded_names.ts";
 import type { Filter } from "./filter.ts";
 
 /** Names in lower case whose fields end here, and the fields that come in their place or besides. */
@@ -24,13 +24,18 @@ function changeOf({ set = [], add = [], remove = [] }: HeaderChange): Change {
   };
 }
 
-/** Changes what the upstream gets, `X-Forwarded-For` and the like included. */
+/**
+ * Changes what the upstream gets, `X-Forwarded-For` and the like included. A client's own end here in every
+ * spelling that backends may take for these: `X.Role` is `X-Role` to CGI and its successors.
+ */
 export function requestHeaders(spec: HeaderChange): Filter {
   const { removed, fields } = changeOf(spec);
+  const { set = [], remove = [] } = spec;
+  const names = new FoldedNames([...remove, ...set.map(({ name }) => name)]);
   return {
     request: (x) => {
       const { request } = x;
-      for (const name of removed) dropNamed(request.fields, name);
+      names.dropFrom(request.fields);
       x.added = x.added && withoutNamed(x.added, removed);
       request.extra = extended(request.extra, removed, fields);
       return null;

@@ -236,6 +236,27 @@ Deno.test("a route's filters run before those of the chosen backend", async () =
   assert.deepEqual(valuesOf(linesOf(body), "x-set"), ["backend"]);
 });
 
+Deno.test("headers that a route sets or removes are no client's, in any spelling", async () => {
+  await using backend = echo();
+  using proxy = new TestProxy([]);
+  const filters: FilterSpec[] = [{
+    kind: "request-headers",
+    set: [{ name: "x-role", value: "guest" }],
+    remove: ["x-admin"],
+  }];
+  proxy.server.apply(filteredSnapshot({ a: { filters } }, [upstreamTo(WEB, [backend.port])]));
+  for (
+    const [role, admin] of [["X.Role", "X.Admin"], ["x~role", "x~admin"], ["X_Role", "X_Admin"]]
+  ) {
+    const sent: Pairs = [[role, "root"], [admin, "root"], ["x-other", "stays"]];
+    const { body } = await byHttp1(proxy.port, "/a", sent);
+    const lines = linesOf(body);
+    assert.deepEqual(lines.filter(([, value]) => value === "root"), [], role);
+    assert.deepEqual(valuesOf(lines, "x-role"), ["guest"]);
+    assert.deepEqual(valuesOf(lines, "x-other"), ["stays"]);
+  }
+});
+
 Deno.test("a filter set that changes under the same id applies to the next request", async () => {
   await using backend = echo();
   using proxy = new TestProxy([]);
