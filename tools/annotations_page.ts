@@ -373,7 +373,7 @@ const LOGINS = [
   "`$1$`), SHA-crypt (`$5$`, `$6$`, up to 100,000 rounds), `{SHA}`, `{SSHA}`, `{PLAIN}` and DES. Users of",
   "other lines are not admitted; the warning `CredentialsInvalid` has the numbers of these lines. A password",
   "has at most 512 bytes, and bcrypt reads 72 of them. One thread of each proxy verifies passwords. While 64",
-  "wait for it, or four of the same client's address, other logins get 503 with `Retry-After` (`logins_busy`).",
+  "wait for it, or four of the same client's address (or IPv6 /64), other logins get 503 with `Retry-After` (`logins_busy`).",
   "A login that succeeded is shared with all workers, and not verified again until the user's line in the",
   "Secret changes: users who are logged in do not wait behind others.",
   "",

@@ -8,6 +8,7 @@
  * seed, and the smaller of the two counts: two addresses that share a cell in one row hardly ever
  * share the other, and memory stays the same however many addresses there are.
  */
+import { ownerOf } from "../../shared/net/address_owner.ts";
 
 export interface ConnectionLimits {
   /** In all. */
@@ -111,19 +112,6 @@ export class ConnectionCounts {
     const first = mix(hash);
     return { first: 1 + first % ROW, second: 1 + ROW + mix(first ^ 0x5bd1e995) % ROW };
   }
-}
-
-/** Whom a limit is for: an IPv4 address, or the /64 of an IPv6 one, all of which is one host's. */
-function ownerOf(address: string): string {
-  if (!address.includes(":")) return address;
-  const [head, tail] = address.split("::", 2);
-  const groups = head === "" ? [] : head.split(":");
-  if (tail !== undefined) {
-    const rest = tail === "" ? 0 : tail.split(":").length;
-    while (groups.length + rest < 8) groups.push("0");
-    groups.push(...tail.split(":"));
-  }
-  return groups.slice(0, 4).join(":");
 }
 
 /** The finalizer of MurmurHash3: every bit of the result depends on every bit of `hash`. */

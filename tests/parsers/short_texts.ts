@@ -168,6 +168,7 @@ export const SHORT_TEXTS: readonly Exceptions[] = [
         "ConnectionCounts.leave",
         "ConnectionCounts.refusal",
       ],
+      "shared/net/address_owner.ts": ["ownerOf"],
       "proxy/listen/handshake_failures.ts": ["HandshakeFailures.add"],
       "proxy/http2/response_head.ts": ["hasNoBody"],
       "proxy/certificates/fallback.ts": [

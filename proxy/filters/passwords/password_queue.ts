@@ -9,6 +9,7 @@
  * bcrypt's usual cost. The thread is started with the first credentials: most proxies have none.
  */
 import { createHmac, randomBytes } from "node:crypto";
+import { ownerOf } from "../../../shared/net/address_owner.ts";
 import { NO_RIGHTS } from "../../../shared/rights.ts";
 import type { PasswordCheck, PasswordVerdict, VerifyPassword } from "./messages.ts";
 import { NO_CHECK, type VerifierReply, type VerifierRequest } from "./verifier_messages.ts";
@@ -16,7 +17,7 @@ import { NO_CHECK, type VerifierReply, type VerifierRequest } from "./verifier_m
 /** Checks that wait or are under way. */
 const MAX_WAITING = 64;
 
-/** Of one client's address. */
+/** Of one client: an IPv4 address, or the /64 of an IPv6 one. */
 const MAX_OF_CLIENT = 4;
 
 /** Right passwords that are known; the one that was used last goes last. */
@@ -62,7 +63,7 @@ export class PasswordQueue {
       this.#known.add(digest);
       return Promise.resolve("right");
     }
-    const { client } = check;
+    const client = ownerOf(check.client);
     const key = `${client} ${digest}`;
     const pending = this.#pending.get(key);
     if (pending !== undefined) return pending;
@@ -139,7 +140,7 @@ export class PasswordQueue {
     const waiting = this.#waiting.get(id);
     if (waiting === undefined) return undefined;
     this.#waiting.delete(id);
-    const { client } = waiting.check;
+    const client = ownerOf(waiting.check.client);
     const count = this.#ofClient.get(client) ?? 0;
     if (count > 1) this.#ofClient.set(client, count - 1);
     else this.#ofClient.delete(client);

@@ -86,3 +86,18 @@ Deno.test("the thread is started once, by what prepares it or by the first check
   assert.equal(await queue.verify(check("a", "a")), "right");
   assert.equal(starts, 1);
 });
+
+Deno.test("all addresses of an IPv6 /64 are one client, and leave room for others", async () => {
+  const silent: Verifier = { onmessage: null, onerror: null, postMessage() {}, terminate() {} };
+  const queue = new PasswordQueue(() => silent);
+  let busy = 0;
+  const verify = (client: string, password: string) =>
+    queue.verify({ hash: "a", password, client }).then((verdict) => {
+      if (verdict === "busy") busy++;
+    }, () => {});
+  for (let i = 1; i <= 70; i++) verify(`2001:db8::${i.toString(16)}`, String(i));
+  verify("192.0.2.1", "a");
+  await new Promise((resume) => setTimeout(resume));
+  assert.equal(busy, 66);
+  queue.close();
+});
