@@ -67,6 +67,8 @@ class Subrequests {
     const { authority, scheme, upstream: id, ownHostsFirst, namespace } = subrequest;
     const host = readAuthority(authority);
     if (host === null) throw new ProxyError("auth_failed", "the URL has no host");
+    // It may have waited for a password, or for another request's response, and its client have gone.
+    if (outer.isOver) throw outer.cancellation.reason ?? new ProxyError("client_gone");
     const inner = new SubrequestExchange(outer, subrequest, host);
     this.#records.add(inner.record);
     const isNamed = this.#targets.namesHost(host, scheme);

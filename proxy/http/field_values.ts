@@ -29,7 +29,7 @@ export function splitList(value: string): string[] {
  * Without blanks and tabs at both ends. By index: `/[ \t]+$/` begins anew at each blank inside, which
  * took a second for 32 KiB of them.
  */
-function trimmed(text: string): string {
+export function trimmed(text: string): string {
   let start = 0;
   let end = text.length;
   while (start < end && isBlank(text.charCodeAt(start))) start++;

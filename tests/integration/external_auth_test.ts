@@ -9,7 +9,16 @@ import type { PasswordVerdict, VerifyPassword } from "../../proxy/filters/passwo
 import { OTHER_SLOT } from "../../proxy/telemetry/series_slots.ts";
 import { Telemetry } from "../../proxy/telemetry/telemetry.ts";
 import { CidrList } from "../../shared/net/cidr.ts";
-import { Backend, Peer, refusingPort, reply, signal, statusOf } from "../support/backend.ts";
+import {
+  Backend,
+  Peer,
+  refusingPort,
+  reply,
+  sendAndReset,
+  signal,
+  statusOf,
+  until,
+} from "../support/backend.ts";
 import { echo as echoTrailers, H2Server } from "../support/h2_backend.ts";
 import { data, type Field, get, headers, join, post } from "../support/h2_frames.ts";
 import { H2Peer } from "../support/h2_peer.ts";
@@ -52,6 +61,7 @@ class Scene implements AsyncDisposable {
     trusted = "127.0.0.2",
     telemetry: Telemetry | null = null,
     verifyPassword?: VerifyPassword,
+    responseHeadTimeout = 300,
   ) {
     this.web = new Backend(async (peer) => {
       for (let one = await peer.request(); one !== null; one = await peer.request()) {
@@ -74,7 +84,7 @@ class Scene implements AsyncDisposable {
         a.id < b.id ? -1 : 1
       ),
     ));
-    this.proxy = new TestProxy([], { responseHeadTimeout: 300, connectTimeout: 300, tries: 1 }, {
+    this.proxy = new TestProxy([], { responseHeadTimeout, connectTimeout: 300, tries: 1 }, {
       trustedProxies: CidrList.parse(trusted) as CidrList,
       telemetry: telemetry ?? telemetryOf(snapshot),
       ...(verifyPassword === undefined ? {} : { verifyPassword }),
@@ -757,6 +767,61 @@ Deno.test("with a cache key a credential is asked about once, and never stands f
   assert.equal(scene.asked.length, 8);
 });
 
+for (const cookies of ["s =revoked; s=1", "S=revoked; s=1", "s\t=revoked; s=1", "s=1\xa0"]) {
+  Deno.test(`cookies that a backend may read in another way are asked about: ${JSON.stringify(cookies)}`, async () => {
+    await using scene = new Scene(
+      { cache: CACHE },
+      (head) => withStatus(/revoked|\xa0/.test(head) ? 401 : 200),
+    );
+    assert.equal((await scene.ask("/a/x", "Cookie: s=1\r\n")).status, 200);
+    assert.equal((await scene.ask("/a/x", `Cookie: ${cookies}\r\n`)).status, 401);
+    assert.equal((await scene.ask("/a/x", "Cookie: s=1\r\n")).status, 200);
+    assert.equal(scene.asked.length, 2);
+  });
+}
+
+Deno.test("clients that have gone cause no request for their authentication", async () => {
+  const [begun, failed, gone] = [signal(), signal(), signal()];
+  const says = async () => {
+    if (scene.asked.length > 1) return withStatus(200);
+    begun.resolve();
+    await failed.promise;
+    return withStatus(500);
+  };
+  const others = [{}, undefined, undefined, null, undefined] as const;
+  await using scene = new Scene({ cache: CACHE }, says, ...others, 60_000);
+  const lines = "Cookie: s=1\r\n";
+  const first = scene.ask("/a/x", lines);
+  await begun.promise;
+  const request = `GET /a/x HTTP/1.1\r\nHost: a.test\r\n${lines}\r\n`;
+  const waiting = Array.from(
+    { length: 5 },
+    () => sendAndReset(scene.proxy.port, request, gone.promise),
+  );
+  await until("all wait", () => scene.proxy.server.connectionCount === 6);
+  gone.resolve();
+  await Promise.all(waiting);
+  const isGone = (code: string) => code === "client_gone";
+  await until("they have gone", () => scene.proxy.codes.filter(isGone).length === 5);
+  failed.resolve();
+  assert.equal((await first).status, 500);
+  assert.equal((await scene.ask("/a/y", lines)).status, 200);
+  assert.equal(scene.asked.length, 2);
+});
+
+Deno.test("empty lines of a header in a response of auth-url are left out", async () => {
+  await using scene = new Scene(
+    { responseHeaders: ["x-user"] },
+    (head) =>
+      /s=1/.test(head)
+        ? withStatus(200, "X-User: a\r\nX-User:\r\n")
+        : withStatus(401, "WWW-Authenticate: Basic realm=x\r\nWWW-Authenticate:\r\n"),
+  );
+  assert.equal((await scene.ask("/a/x", "Cookie: s=1\r\n")).status, 200);
+  assert.deepEqual(fieldOf(scene.seen[0], "x-user"), ["a"]);
+  assert.equal((await scene.ask("/a/x")).status, 401);
+});
+
 Deno.test("a cached response is never another request's on the same connection", async () => {
   const telemetry = Telemetry.unheard();
   telemetry.metrics.change({ added: [["* Prefix /a", 8], ["* Prefix /b", 9]], removed: [] });
@@ -808,6 +873,7 @@ Deno.test("responses are kept that say for how long, or nothing of it", async ()
     const answer of [
       withStatus(200),
       withStatus(200, "Cache-Control: max-age=60\r\nExpires: 0\r\n"),
+      withStatus(200, 'Cache-Control: must-revalidate, s-maxage="60", max-age=0\r\n'),
       withStatus(200, "Expires: Thu, 01 Jan 2099 00:00:00 GMT\r\n"),
       withStatus(200, "X-Accel-Expires: 60\r\n"),
       withStatus(200, "Vary: Accept-Encoding\r\n"),
@@ -838,6 +904,13 @@ Deno.test("responses with cookies, errors, and those that say so are not kept", 
       withStatus(200, "Set-Cookie: s=2\r\n"),
       withStatus(200, "Cache-Control: private\r\n"),
       withStatus(200, "Cache-Control: max-age=0\r\n"),
+      // An age for shared caches counts before one for all, and one that is none has passed.
+      withStatus(200, "Cache-Control: max-age=60, s-maxage=0\r\n"),
+      withStatus(200, "Cache-Control: max-age=60, max-age=0\r\n"),
+      withStatus(200, "Cache-Control: proxy-max-age=60, max-age=0\r\n"),
+      withStatus(200, "Cache-Control: max-age=-1\r\n"),
+      withStatus(200, "Cache-Control: max-age=x\r\n"),
+      withStatus(200, "Cache-Control: max-age\r\n"),
       withStatus(200, "Expires: Thu, 01 Jan 1970 00:00:00 GMT\r\n"),
       withStatus(200, "Expires: 0\r\n"),
       withStatus(200, "X-Accel-Expires: 0\r\n"),

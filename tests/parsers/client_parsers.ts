@@ -20,7 +20,7 @@ import {
   latin1,
   writeLatin1,
 } from "../../proxy/http/fields.ts";
-import { splitList } from "../../proxy/http/field_values.ts";
+import { splitList, trimmed } from "../../proxy/http/field_values.ts";
 import { decodedRequest } from "../../proxy/router/decoded_request.ts";
 import { PLAIN_REQUEST } from "../../proxy/router/request_view.ts";
 import { basicCheck } from "../../proxy/filters/access/basic.ts";
@@ -28,7 +28,7 @@ import { redirectedUrl } from "../../proxy/filters/request_redirect.ts";
 import { isGrpcWeb } from "../../proxy/filters/grpc_web.ts";
 import { maxForwards } from "../../proxy/filters/max_forwards.ts";
 import { answerOf, valuesOf } from "../../proxy/filters/access/answer.ts";
-import { cookies, variableReader } from "../../proxy/filters/access/template.ts";
+import { cookies, isAmbiguous, variableReader } from "../../proxy/filters/access/template.ts";
 import { FoldedNames } from "../../proxy/http/folded_names.ts";
 import { NO_FILTERS } from "../../proxy/filters/registry.ts";
 import { changedFields, changeResponse } from "../../proxy/http/changed_fields.ts";
@@ -160,6 +160,7 @@ const TEXTS: Readonly<
       ),
   ],
   "proxy/http/field_values.ts splitList": [[["a", "a"]], splitList],
+  "proxy/http/field_values.ts trimmed": [[["a", "a"]], trimmed],
   "proxy/http/forwarded_for.ts addressIn": [[["[", "]:80"], ["::", "]"]], addressIn],
   "proxy/http/request_id.ts isRequestId": [[["a", "a"]], isRequestId],
   "proxy/grpc/timeout.ts parseGrpcTimeout": [[["1", "S"]], parseGrpcTimeout],
@@ -335,6 +336,7 @@ export const CLIENT_PARSERS: readonly Parser[] = [
       "proxy/filters/access/answer.ts answerOf",
       "proxy/filters/access/answer.ts valuesOf",
       "proxy/filters/access/template.ts cookies",
+      "proxy/filters/access/template.ts isAmbiguous",
       "proxy/filters/access/template.ts variableReader",
       "proxy/http/folded_names.ts FoldedNames.dropFrom",
       "proxy/http/folded_names.ts FoldedNames.has",
@@ -357,6 +359,7 @@ export const CLIENT_PARSERS: readonly Parser[] = [
           variableReader(name)(x);
         }
         cookies(x, "s");
+        isAmbiguous(x, "s");
         valuesOf(head.fields, "x-user");
         answerOf({ status: 200, fields: head.fields }, ["x-user"]);
         names.has(text);

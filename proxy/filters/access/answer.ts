@@ -25,12 +25,12 @@ export function answerOf(
     status,
     headers: isAdmitted
       ? responseHeaders.flatMap((name) => {
-        const value = valuesOf(fields, name).join(", ");
+        const value = joined(valuesOf(fields, name));
         return value === "" ? [] : [[name, value] as const];
       })
       : [],
-    challenge: status === 401 ? valuesById(fields, WWW_AUTHENTICATE).join(", ") || null : null,
-    cookies: valuesById(fields, SET_COOKIE),
+    challenge: status === 401 ? joined(valuesById(fields, WWW_AUTHENTICATE)) || null : null,
+    cookies: valuesById(fields, SET_COOKIE).filter((cookie) => cookie !== ""),
   };
 }
 
@@ -41,6 +41,11 @@ export function valuesOf(fields: Fields, name: string): string[] {
     if (fields.name(i).toLowerCase() === name) values.push(fields.value(i));
   }
   return values;
+}
+
+/** Without empty lines: a value that ended with a blank could not be sent on (RFC 9110 §5.6.1.2). */
+function joined(values: readonly string[]): string {
+  return values.filter((value) => value !== "").join(", ");
 }
 
 function valuesById(fields: Fields, id: number): string[] {

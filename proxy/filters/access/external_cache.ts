@@ -10,10 +10,11 @@ import { createHash } from "node:crypto";
 import { isCredentialVariable } from "../../../shared/path/template_variables.ts";
 import { type Fields, SET_COOKIE } from "../../http/fields.ts";
 import type { Client, Exchange } from "../../http/message.ts";
+import { trimmed } from "../../http/field_values.ts";
 import { type Answer, answerOf, valuesOf } from "./answer.ts";
 import type { Entry, Kept, ResponseCache } from "./response_cache.ts";
 import type { Subresponse } from "./services.ts";
-import { cookies, type External, variableReader } from "./template.ts";
+import { type External, isAmbiguous, variableReader } from "./template.ts";
 
 type CacheSpec = NonNullable<External["cache"]>;
 
@@ -52,7 +53,7 @@ export function cachedSubresponse(
       texts[i] = read(x);
       if (isCredential && texts[i] !== "") hasCredentials = true;
       // Of several of a name, whoever authenticates may believe another one than the key has.
-      if (cookie !== null && cookies(x, cookie).length > 1) return getAlone(x);
+      if (cookie !== null && isAmbiguous(x, cookie)) return getAlone(x);
     }
     if (!hasCredentials) return getAlone(x);
     const route = routeOf(x);
@@ -110,10 +111,22 @@ function accelTimeOf(fields: Fields): number {
   return Number(seconds) * 1000 - (at === "@" ? Date.now() : 0);
 }
 
-/** RFC 9111 §5.3: a date counts without an age; one that is none has passed. As above. */
+/**
+ * RFC 9111 §4.2.1, §5.2.2.10, §5.3: an age for shared caches counts before one for all, and a date without
+ * either; of several the lowest. What is none has passed. As above.
+ */
 function ageOf(control: string, fields: Fields): number {
-  const age = /\b(?:s-maxage|max-age)\s*=\s*"?(\d{1,9})/.exec(control);
-  if (age !== null) return Number(age[1]) * 1000;
+  const ages = { "s-maxage": Infinity, "max-age": Infinity };
+  for (const directive of control.split(",")) {
+    const equals = directive.indexOf("=");
+    const name = trimmed(equals === -1 ? directive : directive.slice(0, equals));
+    if (name !== "s-maxage" && name !== "max-age") continue;
+    const value = equals === -1 ? "" : trimmed(directive.slice(equals + 1));
+    const seconds = /^(?:\d+|"\d+")$/.test(value) ? Number(value.replaceAll('"', "")) : 0;
+    ages[name] = Math.min(ages[name], seconds * 1000);
+  }
+  if (ages["s-maxage"] !== Infinity) return ages["s-maxage"];
+  if (ages["max-age"] !== Infinity) return ages["max-age"];
   const [expires] = valuesOf(fields, "expires");
   if (expires === undefined) return Infinity;
   const date = expires.endsWith(" GMT") ? Date.parse(expires) : NaN;

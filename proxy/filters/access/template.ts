@@ -7,6 +7,7 @@
 import type { FilterSpec } from "../../../shared/snapshot/types.ts";
 import { ProxyError } from "../../errors.ts";
 import { asciiBytes, COOKIE, DROPPED } from "../../http/fields.ts";
+import { trimmed } from "../../http/field_values.ts";
 import { equalsLower } from "../../http/letter_case.ts";
 import { requestIdOf } from "../../http/forwarded_headers.ts";
 import type { Exchange } from "../../http/message.ts";
@@ -109,18 +110,40 @@ function cookie(x: Exchange, name: string): string {
 }
 
 /** All cookies of a name (RFC 6265 §4.2.1). */
-export function cookies({ request: { fields } }: Exchange, name: string): string[] {
+export function cookies(x: Exchange, name: string): string[] {
   const found: string[] = [];
-  for (let i = fields.find(COOKIE); i !== -1; i = fields.find(COOKIE, i + 1)) {
-    for (const pair of fields.value(i).split(";")) {
-      const text = pair.trim();
-      const equals = text.indexOf("=");
-      if (equals === name.length && text.slice(0, equals) === name) {
-        found.push(text.slice(equals + 1));
-      }
+  for (const text of cookiePairs(x)) {
+    const equals = text.indexOf("=");
+    if (equals === name.length && text.slice(0, equals) === name) {
+      found.push(text.slice(equals + 1));
     }
   }
   return found;
+}
+
+/**
+ * Whether others may read another cookie of a name than `cookies` does: nginx ignores case, and many
+ * libraries drop blanks before the `=`.
+ */
+export function isAmbiguous(x: Exchange, name: string): boolean {
+  const lower = name.toLowerCase();
+  let count = 0;
+  for (const text of cookiePairs(x)) {
+    const equals = text.indexOf("=");
+    if (equals < name.length || text.slice(0, equals).trim().toLowerCase() !== lower) continue;
+    if (equals !== name.length || text.slice(0, equals) !== name) return true;
+    count++;
+  }
+  return count > 1;
+}
+
+function cookiePairs({ request: { fields } }: Exchange): string[] {
+  const pairs: string[] = [];
+  for (let i = fields.find(COOKIE); i !== -1; i = fields.find(COOKIE, i + 1)) {
+    // Not `trim`, which takes the byte 0xa0 for a blank.
+    for (const pair of fields.value(i).split(";")) pairs.push(trimmed(pair));
+  }
+  return pairs;
 }
 
 /** All lines of a header, but for those that end here. @param name in lower case. */
