@@ -11,6 +11,8 @@ import type { Filter } from "./filter.ts";
 
 /** Names in lower case whose fields end here, and the fields that come in their place or besides. */
 interface Change {
+  readonly names: readonly string[];
+  /** The same as bytes. */
   readonly removed: readonly Uint8Array[];
   readonly fields: Fields;
 }
@@ -18,8 +20,10 @@ interface Change {
 type HeaderChange = Extract<FilterSpec, { readonly kind: "request-headers" | "response-headers" }>;
 
 function changeOf({ set = [], add = [], remove = [] }: HeaderChange): Change {
+  const names = [...remove, ...set.map(({ name }) => name)];
   return {
-    removed: [...remove, ...set.map(({ name }) => name)].map(asciiBytes),
+    names,
+    removed: names.map(asciiBytes),
     fields: fieldsOf([...set, ...add].map(({ name, value }) => [name, value] as const)),
   };
 }
@@ -29,13 +33,12 @@ function changeOf({ set = [], add = [], remove = [] }: HeaderChange): Change {
  * spelling that backends may take for these: `X.Role` is `X-Role` to CGI and its successors.
  */
 export function requestHeaders(spec: HeaderChange): Filter {
-  const { removed, fields } = changeOf(spec);
-  const { set = [], remove = [] } = spec;
-  const names = new FoldedNames([...remove, ...set.map(({ name }) => name)]);
+  const { names, removed, fields } = changeOf(spec);
+  const spellings = new FoldedNames(names);
   return {
     request: (x) => {
       const { request } = x;
-      names.dropFrom(request.fields);
+      spellings.dropFrom(request.fields);
       x.added = x.added && withoutNamed(x.added, removed);
       request.extra = extended(request.extra, removed, fields);
       return null;

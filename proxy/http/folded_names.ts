@@ -9,24 +9,32 @@ import type { Body } from "./body.ts";
 export class FoldedNames {
   readonly #names: ReadonlySet<string>;
   readonly #lengths: ReadonlySet<number>;
-  /** A name that ends so has all that begin with the rest. */
   readonly #prefixes: readonly string[];
   /** 1 for bytes with which such a name may begin: most fields need no string to be told apart. */
   readonly #firsts = new Uint8Array(256);
 
-  /** @param names in any case; one that ends with a star stands for all that begin so. */
-  constructor(names: readonly string[]) {
-    const exact = names.filter((name) => !name.endsWith("*"));
-    this.#names = new Set(exact.map(folded));
-    this.#lengths = new Set(exact.map((name) => name.length));
-    this.#prefixes = names.filter((name) => name.endsWith("*"))
-      .map((name) => folded(name.slice(0, -1)));
+  /**
+   * @param names in any case; a star is a byte like others (RFC 9110 §5.6.2).
+   * @param prefixes of further names, in any case; "" is one of all.
+   */
+  constructor(names: readonly string[], prefixes: readonly string[] = []) {
+    this.#names = new Set(names.map(folded));
+    this.#lengths = new Set(names.map((name) => name.length));
+    this.#prefixes = prefixes.map(folded);
     const firsts = new Set([...this.#names, ...this.#prefixes].map((name) => name.slice(0, 1)));
     for (let byte = 0; byte < 256; byte++) {
-      // A star alone stands for all names.
       const isFirst = firsts.has("") || firsts.has(folded(String.fromCharCode(byte)));
       this.#firsts[byte] = isFirst ? 1 : 0;
     }
+  }
+
+  /** @param names as above, but that one that ends with a star stands for all that begin so. */
+  static withStars(names: readonly string[]): FoldedNames {
+    const isPrefix = (name: string) => name.endsWith("*");
+    return new FoldedNames(
+      names.filter((name) => !isPrefix(name)),
+      names.filter(isPrefix).map((name) => name.slice(0, -1)),
+    );
   }
 
   has(name: string): boolean {

@@ -340,6 +340,7 @@ export const CLIENT_PARSERS: readonly Parser[] = [
       "proxy/filters/access/template.ts variableReader",
       "proxy/http/folded_names.ts FoldedNames.dropFrom",
       "proxy/http/folded_names.ts FoldedNames.has",
+      "proxy/http/folded_names.ts FoldedNames.withStars",
     ],
     bytes: HEAD_BYTES,
     frames: [
@@ -351,7 +352,7 @@ export const CLIENT_PARSERS: readonly Parser[] = [
     read: (text) => {
       const bytes = asciiBytes(text);
       const { head, parser } = newHead();
-      const names = new FoldedNames(["x-user", "x-original-*"]);
+      const names = FoldedNames.withStars(["x-user", "x-original-*"]);
       return () => {
         readHead(bytes, head, parser);
         const x = { request: head, record: new ExchangeRecord(), added: null } as Exchange;

@@ -65,7 +65,7 @@ export function externalCheck(given: External, services: AccessServices): Access
   // one of CDN-Loop, so would the marks of earlier passes, and a loop would have no end.
   const responseHeaders = (given.responseHeaders ?? []).filter((name) => !isProxyHeader(name));
   const spec: External = { ...given, responseHeaders };
-  const names = new FoldedNames([...responseHeaders, ...OWN_NAMES]);
+  const names = FoldedNames.withStars([...responseHeaders, ...OWN_NAMES]);
   const replaced = responseHeaders.map(asciiBytes);
   const answers = new WeakMap<Exchange, Answer>();
   const ask = async (x: Exchange) =>
