@@ -53,8 +53,6 @@ export class Http2ClientConnection implements Role<ClientStream>, ClientStreamOw
   /** @param isSecure over TLS. */
   constructor(transport: Transport, isSecure: boolean, context: Http2ClientContext) {
     const { limits, buffers, deadlines } = context;
-    // First of all: while nothing has deadlines, `now` is not kept up to date.
-    deadlines.add(this);
     this.isSecure = isSecure;
     this.openedAt = deadlines.now;
     this.#context = context;
@@ -83,6 +81,7 @@ export class Http2ClientConnection implements Role<ClientStream>, ClientStreamOw
       headFields: limits.responseFields,
       settings: [ENABLE_PUSH, 0],
     });
+    deadlines.add(this);
     this.core.serve(null);
   }
 

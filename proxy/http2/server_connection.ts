@@ -58,8 +58,6 @@ export class Http2ServerConnection
     first: Uint8Array | null,
   ) {
     const { limits, buffers, deadlines } = context;
-    // First of all: while nothing has deadlines, `now` is not kept up to date.
-    deadlines.add(this);
     this.client = client;
     this.context = context;
     this.#first = first;
@@ -81,6 +79,7 @@ export class Http2ServerConnection
 
   /** Serves the connection to its end. Never rejects. */
   serve(): Promise<void> {
+    this.context.deadlines.add(this);
     const first = this.#first;
     // Kept no longer than it is needed.
     this.#first = null;

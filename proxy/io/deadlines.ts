@@ -53,16 +53,18 @@ export class Deadlines {
   #isLeftOut = false;
 
   /**
-   * The time of the last sweep, in ms, monotonic: one interval old at most while entries exist, unless
-   * the process has just stood still.
+   * The time of the last sweep, in ms, monotonic: one interval old at most, unless the process has just stood
+   * still.
    */
   get now(): number {
+    // Without entries no sweep keeps it up to date.
+    if (this.#timer === null) this.refresh();
     return this.#now;
   }
 
   /** The moment `timeout` ms from now, rounded up so that none comes early. 0 is no deadline. */
   in(timeout: number): number {
-    return this.after(this.#now, timeout);
+    return this.after(this.now, timeout);
   }
 
   /** What `in(timeout)` was when `now` was `since`. */
