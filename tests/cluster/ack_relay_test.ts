@@ -6,7 +6,7 @@ import { clusterTest } from "./support/cluster_case.ts";
 import { eventually } from "./support/condition.ts";
 import type { ControllerProcess } from "./support/controller_process.ts";
 import { ControllerScene } from "./support/controller_scene.ts";
-import { FAST_ELECTION } from "./support/fault_scene.ts";
+import { FAST_ELECTION } from "./support/elections.ts";
 import { installGatewayCrds } from "./support/gateway_crds.ts";
 import { replicasKubeconfig } from "./support/gateway_proxies.ts";
 import { connectProxy, streamPort, streamTrust } from "./support/stream_scene.ts";

@@ -12,6 +12,7 @@ import type { KubeObject } from "./support/api_client.ts";
 import type { TestCluster } from "./support/cluster.ts";
 import { clusterTest } from "./support/cluster_case.ts";
 import { eventually } from "./support/condition.ts";
+import { STEADY_ELECTION } from "./support/elections.ts";
 import {
   assertBorne,
   FAULT,
@@ -20,7 +21,6 @@ import {
   IS_FULL,
   isComplaint,
   leadsAgain,
-  STEADY_ELECTION,
 } from "./support/fault_scene.ts";
 import { type Answer, failure, tooManyRequests } from "./support/gateway_answers.ts";
 

@@ -4,7 +4,7 @@ import { clusterTest } from "./support/cluster_case.ts";
 import { eventually } from "./support/condition.ts";
 import type { ControllerProcess } from "./support/controller_process.ts";
 import { ControllerScene } from "./support/controller_scene.ts";
-import { FAST_ELECTION } from "./support/fault_scene.ts";
+import { FAST_ELECTION } from "./support/elections.ts";
 import { installGatewayCrds } from "./support/gateway_crds.ts";
 import { readyProxy, replicasKubeconfig } from "./support/gateway_proxies.ts";
 import { type Condition, type LiveStatus, shown, V1 } from "./support/gateway_status_scene.ts";

@@ -9,7 +9,7 @@ import { clusterTest } from "./support/cluster_case.ts";
 import type { TestCluster } from "./support/cluster.ts";
 import { eventually } from "./support/condition.ts";
 import { ControllerScene } from "./support/controller_scene.ts";
-import { FAST_ELECTION } from "./support/fault_scene.ts";
+import { FAST_ELECTION } from "./support/elections.ts";
 import { failure, heldUntil } from "./support/gateway_answers.ts";
 import { applyOfCrd, gatewayCrd, installCrd, removeCrd } from "./support/gateway_crds.ts";
 import { V1 } from "./support/gateway_status_scene.ts";

@@ -13,7 +13,7 @@ import { clusterTest } from "./support/cluster_case.ts";
 import { eventually } from "./support/condition.ts";
 import { ControllerProcess } from "./support/controller_process.ts";
 import { ControllerScene, rule } from "./support/controller_scene.ts";
-import { FAST_ELECTION } from "./support/fault_scene.ts";
+import { FAST_ELECTION } from "./support/elections.ts";
 import { installGatewayCrds } from "./support/gateway_crds.ts";
 import { gatewayClass, gatewayOf } from "./support/gateway_objects.ts";
 import { readyProxy, replicasKubeconfig } from "./support/gateway_proxies.ts";

@@ -4,7 +4,7 @@ import type { KubeObject } from "./support/api_client.ts";
 import { clusterTest } from "./support/cluster_case.ts";
 import { eventually } from "./support/condition.ts";
 import { ControllerScene, rule } from "./support/controller_scene.ts";
-import { FAST_ELECTION } from "./support/fault_scene.ts";
+import { FAST_ELECTION } from "./support/elections.ts";
 import { installGatewayCrds } from "./support/gateway_crds.ts";
 import { gatewayClass, gatewayOf, httpListeners, routeOf } from "./support/gateway_objects.ts";
 import { readyProxy, replicasKubeconfig } from "./support/gateway_proxies.ts";

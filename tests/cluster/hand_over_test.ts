@@ -11,7 +11,8 @@ import type { TestCluster } from "./support/cluster.ts";
 import { clusterTest } from "./support/cluster_case.ts";
 import { eventually } from "./support/condition.ts";
 import { ControllerScene, rule } from "./support/controller_scene.ts";
-import { FAST_ELECTION, IS_FULL } from "./support/fault_scene.ts";
+import { FAST_ELECTION } from "./support/elections.ts";
+import { IS_FULL } from "./support/fault_scene.ts";
 import { failure, heldUntil } from "./support/gateway_answers.ts";
 import { type Replica, Replicas } from "./support/replicas.ts";
 

@@ -10,7 +10,8 @@ import type { KubeObject } from "./support/api_client.ts";
 import { clusterTest } from "./support/cluster_case.ts";
 import { eventually } from "./support/condition.ts";
 import { ControllerScene, rule } from "./support/controller_scene.ts";
-import { FAST_ELECTION, IS_FULL } from "./support/fault_scene.ts";
+import { FAST_ELECTION } from "./support/elections.ts";
+import { IS_FULL } from "./support/fault_scene.ts";
 import { ownEvents } from "./support/own_events.ts";
 import { type Replica, Replicas } from "./support/replicas.ts";
 

@@ -4,7 +4,8 @@ import { clusterTest } from "./support/cluster_case.ts";
 import { eventually } from "./support/condition.ts";
 import { ControllerProcess } from "./support/controller_process.ts";
 import { ControllerScene, rule } from "./support/controller_scene.ts";
-import { FAST_ELECTION, IS_FULL } from "./support/fault_scene.ts";
+import { FAST_ELECTION } from "./support/elections.ts";
+import { IS_FULL } from "./support/fault_scene.ts";
 import { shownProxies, streamPort } from "./support/stream_scene.ts";
 import { answerOf, startStreamedProxy } from "./support/streamed_proxy.ts";
 

@@ -6,7 +6,7 @@ import { startCluster } from "./support/cluster.ts";
 import { clusterTest } from "./support/cluster_case.ts";
 import { eventually } from "./support/condition.ts";
 import { ControllerScene } from "./support/controller_scene.ts";
-import { FAST_ELECTION } from "./support/fault_scene.ts";
+import { FAST_ELECTION } from "./support/elections.ts";
 import {
   connectProxy,
   proxyToken,

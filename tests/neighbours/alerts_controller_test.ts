@@ -5,7 +5,7 @@
 import { clusterTest } from "../cluster/support/cluster_case.ts";
 import { eventually } from "../cluster/support/condition.ts";
 import { ControllerScene, rule } from "../cluster/support/controller_scene.ts";
-import { FAST_ELECTION } from "../cluster/support/fault_scene.ts";
+import { FAST_ELECTION } from "../cluster/support/elections.ts";
 import { failure } from "../cluster/support/gateway_answers.ts";
 import { installGatewayCrds } from "../cluster/support/gateway_crds.ts";
 import { gatewayClass, gatewayOf } from "../cluster/support/gateway_objects.ts";

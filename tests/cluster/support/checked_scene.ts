@@ -10,6 +10,7 @@ import type { TestCluster } from "./cluster.ts";
 import { eventually } from "./condition.ts";
 import { ControllerProcess } from "./controller_process.ts";
 import { ControllerScene } from "./controller_scene.ts";
+import { FAST_ELECTION } from "./elections.ts";
 import { Kubelet } from "./kubelet.ts";
 import { manifest } from "./kubectl.ts";
 import type { Rules } from "./rbac.ts";
@@ -24,9 +25,6 @@ export const PROXY = "pingress-proxy-server";
 
 /** The controller's. */
 export const ACCOUNT = "pingress-controller-user";
-
-/** What lasts ten seconds and more by default is too long for tests. */
-const QUICK = ["--lease-duration=3s", "--renew-deadline=2s", "--retry-period=500ms"];
 
 export interface CommandOutput {
   readonly code: number;
@@ -52,7 +50,7 @@ export class CheckedScene {
     args: readonly string[] = [],
   ): Promise<CheckedScene> {
     const scene = await ControllerScene.prepare(cluster, {
-      args: [...QUICK, "--stream-name=127.0.0.1", ...args],
+      args: [...FAST_ELECTION, "--stream-name=127.0.0.1", ...args],
       watchesAll: true,
     });
     const kubelet = await Kubelet.start(cluster, `node-${scene.system}`);

@@ -5,11 +5,11 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { LogLine } from "../../support/proxy_process.ts";
-import { CI_PATIENCE } from "../../../tools/ci/patience.ts";
 import { type ApiGateway, startGateway } from "./api_gateway.ts";
 import type { TestCluster } from "./cluster.ts";
 import { eventually, PATIENCE } from "./condition.ts";
 import { ControllerScene } from "./controller_scene.ts";
+import { FAST_ELECTION } from "./elections.ts";
 import { type FaultProxy, startFaultProxy } from "./fault_proxy.ts";
 
 /** Whether everything is to be tested at its full length. */
@@ -23,24 +23,6 @@ export const FAULT = IS_FULL ? 60_000 : 6_000;
  * most.
  */
 export const RECOVERY = IS_FULL ? 60_000 : PATIENCE;
-
-/**
- * An election that is lost within a short fault, and won again after it; a busy API server takes longer than its
- * calls may on a machine at rest.
- */
-export const FAST_ELECTION = electionOf(3 * CI_PATIENCE, 2 * CI_PATIENCE);
-
-/** An election that is not lost while a busy API server takes seconds, with as many calls. */
-export const STEADY_ELECTION = electionOf(15, 10);
-
-/** In s. */
-function electionOf(leaseDuration: number, renewDeadline: number): string[] {
-  return [
-    `--lease-duration=${leaseDuration}s`,
-    `--renew-deadline=${renewDeadline}s`,
-    "--retry-period=400ms",
-  ];
-}
 
 export interface FaultSceneOptions {
   readonly args?: readonly string[];

@@ -3,24 +3,19 @@
  * objects in it, and a controller with exactly the rights that the manifests give, whose requests
  * are recorded.
  */
-import { CI_PATIENCE } from "../../../tools/ci/patience.ts";
 import { type ApiGateway, type RecordedRequest, startGateway } from "./api_gateway.ts";
 import type { KubeObject } from "./api_client.ts";
 import type { TestCluster } from "./cluster.ts";
 import { eventually } from "./condition.ts";
 import { ControllerProcess } from "./controller_process.ts";
+import { FAST_ELECTION } from "./elections.ts";
 import { manifest } from "./kubectl.ts";
 import { NAMESPACE, PROXY } from "./predecessor.ts";
 
 export const ACCOUNT = "pingress-controller-user";
 
 /** What lasts ten seconds and more by default is too long for tests. */
-const QUICK = [
-  `--lease-duration=${3 * CI_PATIENCE}s`,
-  `--renew-deadline=${2 * CI_PATIENCE}s`,
-  "--retry-period=500ms",
-  "--endpoint-interval=100ms",
-];
+const QUICK = [...FAST_ELECTION, "--endpoint-interval=100ms"];
 
 /** Makes namespace, rights and class; `rights` is a file of `manifests/`. */
 export async function install(cluster: TestCluster, rights = "hostport.yaml"): Promise<void> {

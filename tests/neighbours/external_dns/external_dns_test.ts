@@ -8,7 +8,7 @@ import type { TestCluster } from "../../cluster/support/cluster.ts";
 import { clusterTest } from "../../cluster/support/cluster_case.ts";
 import { eventually } from "../../cluster/support/condition.ts";
 import { ControllerScene, rule } from "../../cluster/support/controller_scene.ts";
-import { FAST_ELECTION } from "../../cluster/support/fault_scene.ts";
+import { FAST_ELECTION } from "../../cluster/support/elections.ts";
 import { installGatewayCrds } from "../../cluster/support/gateway_crds.ts";
 import { gatewayClass, gatewayOf, routeOf } from "../../cluster/support/gateway_objects.ts";
 import { readyProxy, replicasKubeconfig } from "../../cluster/support/gateway_proxies.ts";
