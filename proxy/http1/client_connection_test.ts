@@ -68,7 +68,7 @@ Deno.test("a write that ends after an early response takes nothing more from the
   assert.equal(reads, 1);
 });
 
-Deno.test("a reset that a write has met does not complete a response without a length", async () => {
+Deno.test("a response without a length is not complete if a write has been reset", async () => {
   const { transport, connection, held } = post(LONG, NO_BODY, LONG.length);
   transport.arrive(bytesOf("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nabc"));
   await connection.receive();

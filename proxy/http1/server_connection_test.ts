@@ -83,7 +83,7 @@ Deno.test("a connection whose last response has been sent is idle, and can be sh
   assert.ok(transport.isClosed);
 });
 
-Deno.test("a request that comes just after the idle timeout, and its connection, are served on", async () => {
+Deno.test("a request that arrives just after the idle timeout gets a response, and its connection stays open", async () => {
   const { transport, connection, serving } = serve();
   const request = bytesOf("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n");
   transport.arrive(request);

@@ -16,7 +16,7 @@ Deno.test("a worker's probe is known to all until it ends, and undecided until i
   assert.equal(other.includes(40_000, 443), false);
 });
 
-Deno.test("a client from the port of a probe that goes to another port is no probe", () => {
+Deno.test("a client with the source port of a probe to another port is not taken for a probe", () => {
   const calls = new SelfProbes();
   const call = calls.begin(65_535);
   assert.equal(calls.includes(40_000, 443), false);

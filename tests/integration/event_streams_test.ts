@@ -90,7 +90,7 @@ const STREAMS: Record<string, [write: string, data: string][]> = {
     ["A\r\n0123456789\r\n", "0123456789"],
     chunk("f"),
   ],
-  "extensions that only the data of plain chunks makes up for": Array.from(
+  "extensions that are offset by the data of plain chunks alone": Array.from(
     { length: 110 },
     (): [string, string][] => [[`1;x=${"y".repeat(700)}\r\na\r\n`, "a"], chunk("b".repeat(500))],
   ).flat(),
@@ -205,7 +205,7 @@ Deno.test("a slow client receives every event, and its delays do not count as si
 });
 
 for (const pause of [0, 300]) {
-  Deno.test(`a client that closes ${pause} ms after its last event ends a stream that is silent`, async () => {
+  Deno.test(`a client that disconnects ${pause} ms after its last event is noticed while the stream is silent`, async () => {
     const ended = signal();
     await using backend = new Backend(async (peer) => {
       await peer.request();

@@ -21,7 +21,7 @@ for (const [says, end] of ENDS) {
       ["GOAWAY", goAway(0)],
     ] as const
   ) {
-    Deno.test(`a POST that ends with ${says} is sent again after ${refusal}`, async () => {
+    Deno.test(`a POST that ends with ${says} is retried after ${refusal}`, async () => {
       await using backend = new H2Backend(async (peer, index) => {
         if (index === 0) {
           await peer.until("the request", () => peer.stream(1).over);
@@ -37,7 +37,7 @@ for (const [says, end] of ENDS) {
     });
   }
 
-  Deno.test(`a GET that ends with ${says} is sent again if an idle connection closes`, async () => {
+  Deno.test(`a GET that ends with ${says} is retried if an idle connection closes`, async () => {
     let asked = 0;
     await using backend = new Backend(async (peer) => {
       // The second request comes by the connection of the first, and meets its end.

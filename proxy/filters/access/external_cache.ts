@@ -10,7 +10,7 @@ import { createHash } from "node:crypto";
 import { isCredentialVariable } from "../../../shared/path/template_variables.ts";
 import { type Fields, SET_COOKIE } from "../../http/fields.ts";
 import type { Client, Exchange } from "../../http/message.ts";
-import { trimmed } from "../../http/field_values.ts";
+import { splitList, trimmed } from "../../http/field_values.ts";
 import { type Answer, answerOf, valuesOf } from "./answer.ts";
 import type { Entry, Kept, ResponseCache } from "./response_cache.ts";
 import type { Subresponse } from "./services.ts";
@@ -117,9 +117,9 @@ function accelTimeOf(fields: Fields): number {
  */
 function ageOf(control: string, fields: Fields): number {
   const ages = { "s-maxage": Infinity, "max-age": Infinity };
-  for (const directive of control.split(",")) {
+  for (const directive of splitList(control)) {
     const equals = directive.indexOf("=");
-    const name = trimmed(equals === -1 ? directive : directive.slice(0, equals));
+    const name = equals === -1 ? directive : trimmed(directive.slice(0, equals));
     if (name !== "s-maxage" && name !== "max-age") continue;
     const value = equals === -1 ? "" : trimmed(directive.slice(equals + 1));
     const seconds = /^(?:\d+|"\d+")$/.test(value) ? Number(value.replaceAll('"', "")) : 0;

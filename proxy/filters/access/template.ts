@@ -130,11 +130,13 @@ export function isAmbiguous(x: Exchange, name: string): boolean {
   let count = 0;
   for (const text of cookiePairs(x)) {
     const equals = text.indexOf("=");
-    if (equals < name.length || text.slice(0, equals).trim().toLowerCase() !== lower) continue;
-    if (equals !== name.length || text.slice(0, equals) !== name) return true;
-    count++;
+    // Most are of other names, and need no string.
+    if (equals < name.length) continue;
+    const written = text.slice(0, equals);
+    if (written.trim().toLowerCase() !== lower) continue;
+    if (written !== name || ++count > 1) return true;
   }
-  return count > 1;
+  return false;
 }
 
 function cookiePairs({ request: { fields } }: Exchange): string[] {

@@ -25,6 +25,8 @@ const MAX_KNOWN = 16_384;
 
 interface Waiting {
   readonly check: PasswordCheck;
+  /** As it is counted. */
+  readonly client: string;
   readonly settle: (verdict: PasswordVerdict) => void;
   readonly fail: (error: Error) => void;
 }
@@ -73,7 +75,7 @@ export class PasswordQueue {
     }
     this.#ofClient.set(client, count + 1);
     const { promise, resolve, reject } = Promise.withResolvers<PasswordVerdict>();
-    this.#waiting.set(++this.#lastId, { check, settle: resolve, fail: reject });
+    this.#waiting.set(++this.#lastId, { check, client, settle: resolve, fail: reject });
     if (this.#waiting.size === 1) this.#next();
     const settled = promise.then((verdict) => {
       if (verdict === "right") this.#remember(digest);
@@ -140,7 +142,7 @@ export class PasswordQueue {
     const waiting = this.#waiting.get(id);
     if (waiting === undefined) return undefined;
     this.#waiting.delete(id);
-    const client = ownerOf(waiting.check.client);
+    const { client } = waiting;
     const count = this.#ofClient.get(client) ?? 0;
     if (count > 1) this.#ofClient.set(client, count - 1);
     else this.#ofClient.delete(client);

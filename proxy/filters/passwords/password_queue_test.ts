@@ -87,7 +87,7 @@ Deno.test("the thread is started once, by what prepares it or by the first check
   assert.equal(starts, 1);
 });
 
-Deno.test("all addresses of an IPv6 /64 are one client, and leave room for others", async () => {
+Deno.test("addresses of one IPv6 /64 count as one client, and others are verified beside it", async () => {
   const silent: Verifier = { onmessage: null, onerror: null, postMessage() {}, terminate() {} };
   const queue = new PasswordQueue(() => silent);
   let busy = 0;

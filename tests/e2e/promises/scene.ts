@@ -273,13 +273,15 @@ export function noteLoad(finding: Finding, { seconds, streams, cpu, lag }: LoadR
 export function linesOf(failures: readonly Failure[]): string[] {
   return failures.map(({ stream, how, at, after, written, detail, before }) =>
     `${new Date(at).toISOString()} ${stream}: ${how} after ${Math.round(after)} ms, ` +
-    (written === undefined
-      ? ""
-      : written === null
-      ? "not written, "
-      : `written after ${Math.round(written)} ms, `) +
-    `request ${before + 1} of its connection: ${detail.trim().replace(/\s+/g, " ")}`
+    `${writtenInWords(written)}request ${before + 1} of its connection: ${
+      detail.trim().replace(/\s+/g, " ")
+    }`
   );
+}
+
+function writtenInWords(written: Failure["written"]): string {
+  if (written === undefined) return "";
+  return written === null ? "not written, " : `written after ${Math.round(written)} ms, `;
 }
 
 /** The first process of a pod's first container, which all of its cgroups name. */
