@@ -43,6 +43,8 @@ export class Connection<S extends Stream> implements ConnectionCore, StreamConne
   readonly peer = new PeerSettings();
   /** What the peer lets us send on all streams. */
   readonly window = new SendWindow();
+  /** What we let the peer send on all streams. */
+  readonly receiveWindow: ReceiveWindow;
   /** Why it is over, where that was no plain end. */
   failure: ProxyError | null = null;
   /** Bytes that a peer who does not know our window yet may send beyond it, on a new stream. */
@@ -57,7 +59,6 @@ export class Connection<S extends Stream> implements ConnectionCore, StreamConne
   readonly #out: FrameOutput;
   readonly #handler: FrameHandler<S>;
   readonly #keepAlive: KeepAlive;
-  readonly #receiveWindow: ReceiveWindow;
   readonly #turns = new Scheduler<StreamSender<Stream>>();
   /** Whose bodies have got bytes in this turn. */
   readonly #stirred: Stream[] = [];
@@ -88,9 +89,8 @@ export class Connection<S extends Stream> implements ConnectionCore, StreamConne
     this.#headDeadline = deadlines.in(limits.requestHeadTimeout);
     this.unknownWindow = Math.max(0, frame.INITIAL_WINDOW - options.streamWindow);
     this.window.available = frame.INITIAL_WINDOW;
-    this.#receiveWindow = new ReceiveWindow(
-      Math.max(options.connectionWindow, frame.INITIAL_WINDOW),
-    );
+    const received = Math.max(options.connectionWindow, frame.INITIAL_WINDOW);
+    this.receiveWindow = new ReceiveWindow(received, true);
     this.#input = new FrameInput(transport, buffers);
     this.#output = new Output(
       transport,
@@ -118,7 +118,7 @@ export class Connection<S extends Stream> implements ConnectionCore, StreamConne
       writer: this.#writer,
       keepAlive: this.#keepAlive,
       sendWindow: this.window,
-      receiveWindow: this.#receiveWindow,
+      receiveWindow: this.receiveWindow,
     };
     this.#handler = new FrameHandler(this, parts);
   }
@@ -237,7 +237,7 @@ export class Connection<S extends Stream> implements ConnectionCore, StreamConne
   /** Bytes of bodies have been used, or thrown away. */
   consumed(bytes: number): void {
     if (this.#phase !== RUNNING) return;
-    const increment = this.#receiveWindow.give(bytes);
+    const increment = this.receiveWindow.give(bytes);
     if (increment > 0) this.#writer.windowUpdate(0, increment);
   }
 

@@ -9,8 +9,13 @@ import { CODE, data, get, headers, rstStream, SETTING } from "../support/h2_fram
 import { H2Backend, H2Peer } from "../support/h2_peer.ts";
 import { H2UpstreamProxy } from "../support/h2_upstream.ts";
 
+const STREAM_WINDOW = 65_535;
 /** One stream's window, and so the connection's as well. */
-const LIMITS = { http2StreamWindow: 65_535, http2UpstreamStreams: 1, responseBodyTimeout: 2_000 };
+const LIMITS = {
+  http2StreamWindow: STREAM_WINDOW,
+  http2UpstreamStreams: 1,
+  responseBodyTimeout: 2_000,
+};
 const SIZE = 20_000;
 
 Deno.test("abandoned responses that have arrived completely use no window of others", async () => {
@@ -30,6 +35,25 @@ Deno.test("abandoned responses that have arrived completely use no window of oth
   using client = await Peer.connect(proxy.port);
   const { body } = await client.ask("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n");
   assert.equal(body.length, SIZE);
+  assert.equal(backend.connections, 1);
+});
+
+Deno.test("responses that slow clients hold leave room for a long response to another client", async () => {
+  await using backend = await H2Server.start(answerText("x".repeat(4 * STREAM_WINDOW)));
+  using proxy = new H2UpstreamProxy([backend.port], {
+    limits: { ...LIMITS, http2UpstreamStreams: 4 },
+  });
+  await using deaf = await H2Peer.connect(proxy.port, {
+    settings: [[SETTING.INITIAL_WINDOW_SIZE, 0]],
+  });
+  for (let i = 0; i < 3; i++) {
+    const id = deaf.nextStream();
+    await deaf.send(headers(id, get("/"), { end: true }));
+    await deaf.until("a head", () => deaf.stream(id).status === 200);
+  }
+  using client = await Peer.connect(proxy.port);
+  const { body } = await client.ask("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n");
+  assert.equal(body.length, 4 * STREAM_WINDOW);
   assert.equal(backend.connections, 1);
 });
 

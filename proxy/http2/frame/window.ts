@@ -19,13 +19,23 @@ export class SendWindow {
 /** What we let the peer send. */
 export class ReceiveWindow {
   readonly #size: number;
+  readonly #isShared: boolean;
   #available: number;
   #owed = 0;
 
-  /** @param size in bytes, that may come ahead of being consumed. */
-  constructor(size: number) {
+  /**
+   * @param size in bytes, that may come ahead of being consumed.
+   * @param isShared by streams that are consumed independently: that of a connection.
+   */
+  constructor(size: number, isShared = false) {
     this.#size = size;
+    this.#isShared = isShared;
     this.#available = size;
+  }
+
+  /** The peer may send something. */
+  get isOpen(): boolean {
+    return this.#available > 0;
   }
 
   /** Begins anew; `extra` bytes may come besides, as the peer does not know the size yet. */
@@ -42,11 +52,13 @@ export class ReceiveWindow {
 
   /**
    * Bytes have been consumed. The increment to tell the peer now, or 0: it is told by halves, as each
-   * byte told of alone would be a frame.
+   * byte told of alone would be a frame. Of a shared window, by halves of what is not held: streams
+   * that nobody reads may hold more than half of it, and the others would wait for them forever.
    */
   give(count: number): number {
     this.#owed += count;
-    if (this.#owed * 2 < this.#size) return 0;
+    const circulating = this.#isShared ? this.#available + this.#owed : this.#size;
+    if (this.#owed * 2 < circulating) return 0;
     const increment = this.#owed;
     this.#owed = 0;
     this.#available += increment;

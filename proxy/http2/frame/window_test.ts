@@ -34,6 +34,29 @@ Deno.test("consumed bytes are returned to the window by halves", () => {
   assert.ok(!window.take(1));
 });
 
+Deno.test("consumed bytes are returned to a shared window by halves of what is not held", () => {
+  const window = new ReceiveWindow(100, true);
+  window.take(100);
+  assert.equal(window.give(0), 0);
+  // Nothing is left to send: whatever is consumed, be it while 99 bytes are held.
+  assert.equal(window.give(1), 1);
+  assert.equal(window.give(20), 20);
+  assert.equal(window.give(20), 0);
+  assert.equal(window.give(1), 21);
+  assert.ok(window.take(42));
+  assert.ok(!window.take(1));
+});
+
+Deno.test("bytes are returned to a shared window no more often than to another where none are held", () => {
+  const shared = new ReceiveWindow(100, true);
+  const other = new ReceiveWindow(100);
+  for (let i = 0; i < 500; i++) {
+    shared.take(1);
+    other.take(1);
+    assert.equal(shared.give(1), other.give(1));
+  }
+});
+
 Deno.test("a peer that has not acknowledged a smaller window yet may still use the larger one", () => {
   const window = new ReceiveWindow(100);
   window.reset(50);
