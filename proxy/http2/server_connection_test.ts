@@ -7,6 +7,7 @@ import {
   get,
   headers,
   post,
+  repeat,
   rstStream,
   SETTING,
   settings,
@@ -16,6 +17,7 @@ import { answers, MemoryClient, type WrittenFrame } from "../../tests/support/h2
 import { until } from "../../tests/support/backend.ts";
 import type { ProxyError } from "../errors.ts";
 import { BytesBody, NO_BODY } from "../http/body.ts";
+import { DEFAULT_LIMITS } from "../http/limits.ts";
 import { type Exchange, ResponseHead } from "../http/message.ts";
 
 const bytesOf = (count: number) => new BytesBody(new Uint8Array(count).fill(0x78));
@@ -158,6 +160,31 @@ Deno.test("a client that got the response to a late body gets no second one", as
   );
   const late = client.ended.find(({ method }) => method === "POST")!;
   assert.deepEqual([late.status, late.error], [408, "body_timeout"]);
+});
+
+Deno.test("an upload is not late while others that are not read hold the connection's window", async () => {
+  const window = 65_535;
+  using client = new MemoryClient(async (exchange) => {
+    if (exchange.request.path === "/stuck") await new Promise(() => {});
+    while (await exchange.body.read() !== null);
+    await exchange.respond(empty(), NO_BODY);
+  }, { http2StreamWindow: window, http2ConnectionWindow: window, http2PingTimeout: 0 });
+  await client.greet();
+  await client.send(headers(1, post("/stuck")), headers(3, post("/read")));
+  await client.send(
+    repeat(4, (i) => data(1, new Uint8Array(Math.min(16_384, window - i * 16_384)))),
+  );
+  client.frames();
+  const late = performance.now() + 2 * DEFAULT_LIMITS.bodyTimeout;
+  client.connection.check(late);
+  await client.idle();
+  assert.deepEqual(client.frames().filter(({ stream }) => stream === 3), []);
+  await client.send(rstStream(1));
+  // The client may send again, and has to.
+  client.connection.check(late);
+  await client.idle();
+  const { status, error } = client.ended.at(-1)!;
+  assert.deepEqual([status, error], [408, "body_timeout"]);
 });
 
 Deno.test("an internal error in an exchange resets its stream, and no other", async () => {

@@ -345,9 +345,10 @@ export class ServerStream extends Stream implements Exchange {
     if (now >= this.#lingerDeadline) return this.stopLingering();
     // An early answer is heard out.
     const isUploading = !this.isOver && this.#expired === null;
-    if (isUploading && this.body.isOverdue(now) && !this.#isSilentCall()) {
-      this.#expire("body_timeout");
-    }
+    if (!isUploading || !this.body.isOverdue(now) || this.#isSilentCall()) return;
+    // It is not late where it may not send: then it is the readers of other streams that are.
+    if (this.connection.receiveWindow.isOpen) this.#expire("body_timeout");
+    else this.body.resume();
   }
 
   /**

@@ -31,6 +31,8 @@ export interface StreamConnection extends SenderConnection<Stream> {
   readonly peer: PeerSettings;
   /** Bytes that a peer who does not know our window yet may send beyond it, on a new stream. */
   readonly unknownWindow: number;
+  /** That of all streams: shut while some that nobody reads hold all of it. */
+  readonly receiveWindow: Pick<ReceiveWindow, "isOpen">;
   /** A request counts from now on: it pays for some control frames of the peer's. */
   requestBegun(): void;
   /** Settles when there is room for a head, or all is over; null where there is some. */
