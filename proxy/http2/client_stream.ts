@@ -219,6 +219,7 @@ export class ClientStream extends Stream implements UpstreamExchange {
     } else if (this.isClosed) {
       // All of it has come, and nobody wants the rest: its windows are others' again.
       this.body.fail(error);
+      this.#leave();
     } else {
       this.reset(CANCEL, error);
     }
@@ -230,7 +231,10 @@ export class ClientStream extends Stream implements UpstreamExchange {
     // The last view has been used, so that its chunk need not be left to the collector.
     this.body.settle();
     this.body.release();
-    if (this.isClosed) return this.#giveBack();
+    if (this.isClosed) {
+      this.#leave();
+      return this.#giveBack();
+    }
     if (this.localEnded && hasNoBody(this.#method, this.response.status)) {
       // Its END_STREAM may come by itself, as an empty DATA.
       this.#deadline = this.connection.options.deadlines.in(this.#bodyTimeout);
@@ -305,6 +309,9 @@ export class ClientStream extends Stream implements UpstreamExchange {
   }
 
   protected finished(): void {
+    // As long as its client has not taken all of it, it holds part of the connection's window: with its place
+    // given to others, slow clients would hold all of that.
+    if (!this.body.isConsumed) return;
     this.#leave();
     if (this.#phase === RELEASED) this.#giveBack();
   }

@@ -120,6 +120,11 @@ export class ReceivedBody implements Body {
     return this.#ended;
   }
 
+  /** Nothing of what has come is unread, or used still: it holds no window. */
+  get isConsumed(): boolean {
+    return this.#chunks.length === 0;
+  }
+
   /** Bytes that wait to be pulled. */
   get waiting(): number {
     let count = 0;

@@ -17,13 +17,13 @@ const LIMITS = {
   responseBodyTimeout: 2_000,
 };
 const SIZE = 20_000;
+/** A client that takes no byte of a body. */
+const DEAF = { settings: [[SETTING.INITIAL_WINDOW_SIZE, 0]], keepsWindows: true } as const;
 
 Deno.test("abandoned responses that have arrived completely use no window of others", async () => {
   await using backend = await H2Server.start(answerText("x".repeat(SIZE)));
   using proxy = new H2UpstreamProxy([backend.port], { limits: LIMITS });
-  await using deaf = await H2Peer.connect(proxy.port, {
-    settings: [[SETTING.INITIAL_WINDOW_SIZE, 0]],
-  });
+  await using deaf = await H2Peer.connect(proxy.port, DEAF);
   for (let i = 0; i < 5; i++) {
     const id = deaf.nextStream();
     await deaf.send(headers(id, get("/"), { end: true }));
@@ -43,9 +43,7 @@ Deno.test("responses that slow clients hold leave room for a long response to an
   using proxy = new H2UpstreamProxy([backend.port], {
     limits: { ...LIMITS, http2UpstreamStreams: 4 },
   });
-  await using deaf = await H2Peer.connect(proxy.port, {
-    settings: [[SETTING.INITIAL_WINDOW_SIZE, 0]],
-  });
+  await using deaf = await H2Peer.connect(proxy.port, DEAF);
   for (let i = 0; i < 3; i++) {
     const id = deaf.nextStream();
     await deaf.send(headers(id, get("/"), { end: true }));
@@ -55,6 +53,24 @@ Deno.test("responses that slow clients hold leave room for a long response to an
   const { body } = await client.ask("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n");
   assert.equal(body.length, 4 * STREAM_WINDOW);
   assert.equal(backend.connections, 1);
+});
+
+Deno.test("whole responses that slow clients have not read yet use no window of others", async () => {
+  // Larger than a chunk: that of a small response is copied at once.
+  const size = 60_000;
+  await using backend = await H2Server.start(answerText("x".repeat(size)));
+  using proxy = new H2UpstreamProxy([backend.port], {
+    limits: { ...LIMITS, http2UpstreamStreams: 4 },
+  });
+  await using deaf = await H2Peer.connect(proxy.port, DEAF);
+  for (let i = 0; i < 5; i++) {
+    const id = deaf.nextStream();
+    await deaf.send(headers(id, get("/"), { end: true }));
+    await deaf.until("a head", () => deaf.stream(id).status === 200);
+  }
+  using client = await Peer.connect(proxy.port);
+  const { body } = await client.ask("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n");
+  assert.equal(body.length, size);
 });
 
 Deno.test("abandoned responses that are too long use no window of others", async () => {
