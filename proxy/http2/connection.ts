@@ -493,7 +493,7 @@ export class Connection<S extends Stream> implements ConnectionCore, StreamConne
   #breakStreams(): void {
     if (this.#streams.size === 0 && !this.#turns.hasHeads) return;
     const error = this.failure ?? new ProxyError(this.options.codes.gone);
-    for (const stream of [...this.#streams.values()]) stream.break(error);
+    for (const stream of [...this.#streams.values()]) stream.lost(error);
     this.breakUnsent(error);
   }
 }

@@ -143,8 +143,12 @@ export abstract class Stream implements Consumer {
 
   /** The peer has sent RST_STREAM. */
   resetBy(code: number): void {
-    const error = this.resetByPeer(code);
-    if (this.remoteEnded && !this.connection.options.isServer) {
+    this.lost(this.resetByPeer(code));
+  }
+
+  /** Nothing more comes for it, nor gets to the peer: by RST_STREAM, or as its connection has ended. */
+  lost(error: ProxyError): void {
+    if (this.remoteEnded && !this.isClosed && !this.connection.options.isServer) {
       // RFC 9113 §8.1: the answer is whole, and the rest of the request is not wanted.
       this.sender.fail(error);
       this.#enter(RESET);

@@ -1,6 +1,6 @@
 /** Answers of a backend that were on their way when their requests were cancelled. */
 import assert from "node:assert/strict";
-import { until } from "../support/backend.ts";
+import { Peer, until } from "../support/backend.ts";
 import { data, FRAME, get, headers, rstStream } from "../support/h2_frames.ts";
 import { H2Backend, H2Peer } from "../support/h2_peer.ts";
 import { H2UpstreamProxy } from "../support/h2_upstream.ts";
@@ -37,3 +37,20 @@ Deno.test("a late response to one of 300 cancelled requests harms no other reque
   assert.deepEqual([status, body], [200, "ok"]);
   assert.equal(backend.accepted, 1);
 });
+
+for (const [name, last] of [["resets the stream", [rstStream(1, 0)]], ["closes", []]] as const) {
+  Deno.test(`a whole response to a request that is still sent reaches the client if the backend then ${name}`, async () => {
+    await using backend = new H2Backend(async (peer) => {
+      await peer.until("the request", () => peer.stream(1).heads.length > 0);
+      const part = "x".repeat(10_000);
+      const parts = Array.from({ length: 6 }, (_, i) => data(1, part, { end: i === 5 }));
+      await peer.send(headers(1, OK), ...parts, ...last);
+    });
+    using proxy = new H2UpstreamProxy([backend.port]);
+    using client = await Peer.connect(proxy.port);
+    await client.send("POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 10\r\n\r\n12345");
+    const { body } = await client.answer();
+    assert.equal(body.length, 60_000);
+    assert.deepEqual(proxy.failures, []);
+  });
+}
