@@ -127,6 +127,8 @@ class Lane implements ReadWaiter, WriteWaiter {
   #isLeaving = false;
   /** The last word has been said: what still comes is not carried. */
   #isOver = false;
+  /** Nobody takes what comes: it stays unread. */
+  #isDeaf = false;
   #ended = () => {};
 
   constructor(
@@ -152,7 +154,8 @@ class Lane implements ReadWaiter, WriteWaiter {
   carry(): Promise<void> {
     return new Promise((ended) => {
       this.#ended = ended;
-      this.#pull();
+      this.#to.onDeaf?.(() => this.#deafened());
+      if (!this.#isDeaf) this.#pull();
     });
   }
 
@@ -172,6 +175,7 @@ class Lane implements ReadWaiter, WriteWaiter {
   }
 
   arrived(view: Uint8Array | null): void {
+    if (this.#isDeaf) return;
     try {
       if (!this.#take(view)) this.#pull();
     } catch (mistake) {
@@ -180,18 +184,19 @@ class Lane implements ReadWaiter, WriteWaiter {
   }
 
   broke(error: unknown): void {
-    this.#fail(error);
+    if (!this.#isDeaf) this.#fail(error);
   }
 
   wrote(): void {
     this.#isWriting = false;
+    if (this.#isDeaf) return;
     if (this.#isLeaving) this.#end().then(() => this.#pull());
     else this.#pull();
   }
 
   writeBroke(error: unknown): void {
     this.#isWriting = false;
-    this.#fail(error);
+    if (!this.#isDeaf) this.#fail(error);
   }
 
   #pull(): void {
@@ -226,6 +231,15 @@ class Lane implements ReadWaiter, WriteWaiter {
     this.#isWriting = true;
     this.#sink.writeThen(view, view.length, this);
     return true;
+  }
+
+  /**
+   * This direction is over, as its receiver takes no more. The other one brings what the receiver has said
+   * before, and then the tunnel is over: its client may have nothing to say, so no write would show it.
+   */
+  #deafened(): void {
+    this.#isDeaf = this.#isOver = true;
+    this.#ended();
   }
 
   async #finish(): Promise<void> {

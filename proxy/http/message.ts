@@ -133,6 +133,11 @@ export interface Duplex {
   end(): Promise<void>;
   /** Closes both ways at once. */
   abort(error: ProxyError): void;
+  /**
+   * Calls `listener` where this end takes no more bytes after it has said its last, at once where that is
+   * so already. Missing where only a write shows it.
+   */
+  readonly onDeaf?: (listener: () => void) => void;
 }
 
 /** Where bytes for one end of a tunnel go. */

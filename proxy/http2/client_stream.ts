@@ -107,6 +107,8 @@ export class ClientStream extends Stream implements UpstreamExchange {
   /** What is to be sent is under way. */
   #isSending = false;
   #hasPlace = false;
+  /** Of a tunnel that the backend has ended: hears when the backend takes no more of it. */
+  #onDeaf: (() => void) | null = null;
 
   constructor(client: ClientStreamOwner) {
     super(client.core);
@@ -122,6 +124,7 @@ export class ClientStream extends Stream implements UpstreamExchange {
     this.#tunnelKey = null;
     this.#hasPlace = true;
     this.#request = this.#added = null;
+    this.#onDeaf = null;
     this.#interims = 0;
     this.#deadline = NO_DEADLINE;
     this.#sentUnasked = -1;
@@ -208,6 +211,10 @@ export class ClientStream extends Stream implements UpstreamExchange {
       sink: this.sender,
       end: () => Promise.resolve(this.sender.end()),
       abort: this.abort,
+      onDeaf: (listener) => {
+        if (this.sender.hasFailed) listener();
+        else this.#onDeaf = listener;
+      },
     };
   }
 
@@ -313,6 +320,7 @@ export class ClientStream extends Stream implements UpstreamExchange {
     // given to others, slow clients would hold all of that.
     if (!this.body.isConsumed) return;
     this.#leave();
+    if (this.sender.hasFailed) this.#onDeaf?.();
     if (this.#phase === RELEASED) this.#giveBack();
   }
 

@@ -161,6 +161,11 @@ export class StreamSender<S extends SendingStream = SendingStream> implements Re
     this.#settle(error);
   }
 
+  /** What is to be sent does not get to the peer. */
+  get hasFailed(): boolean {
+    return this.#failure !== null;
+  }
+
   /** The window has grown. */
   opened(): void {
     if (!this.#isDone && !this.isQueued && !this.isReading && this.#view !== null) this.advance(0);

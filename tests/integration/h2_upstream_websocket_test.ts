@@ -114,6 +114,30 @@ Deno.test("a backend that resets the tunnel ends it for the client", async () =>
   await until("no request is under way", () => proxy.server.upstreamRequestCount === 0);
 });
 
+for (
+  const [name, last] of [
+    ["resets it without an error", [rstStream(1, CODE.NO_ERROR)]],
+    ["cancels it", [rstStream(1, CODE.CANCEL)]],
+    ["ends its connection", []],
+  ] as const
+) {
+  Deno.test(`a backend that ends the tunnel and then ${name} ends it for a client that is silent`, async () => {
+    await using backend = new H2Backend(async (peer) => {
+      await peer.until("the request", () => asked(peer));
+      await peer.send(headers(1, [[":status", "200"]]), data(1, "last words", { end: true }));
+      await peer.send(...last);
+      if (last.length > 0) await peer.ended();
+    }, TUNNELS);
+    using proxy = new H2UpstreamProxy([backend.port]);
+    using client = await Peer.connect(proxy.port);
+    await client.send(HANDSHAKE);
+    await expect(client, "last words");
+    await client.ended();
+    await until("no request is under way", () => proxy.server.upstreamRequestCount === 0);
+    await until("no tunnel is open", () => proxy.server.connectionCount === 0);
+  });
+}
+
 Deno.test("a client that leaves resets the tunnel, and the connection stays open", async () => {
   let code: number | null = null;
   await using backend = new H2Backend(async (peer) => {
