@@ -22,10 +22,16 @@ export interface ServerCertificate {
   readonly key: Secret;
 }
 
-/** Signature schemes by the type of the key that makes them; those of SHA-1 count for nothing. */
+/**
+ * Signature schemes by the type of the key that makes them, or by its curve: TLS signs with one hash for each
+ * (RFC 8446 §4.2.3). Those of SHA-1 count for nothing. Browsers verify neither P-521 nor Ed25519.
+ */
 const SCHEMES: Readonly<Record<string, readonly number[]>> = {
   rsa: [0x0401, 0x0501, 0x0601, 0x0804, 0x0805, 0x0806],
-  ec: [0x0403, 0x0503, 0x0603],
+  prime256v1: [0x0403],
+  secp384r1: [0x0503],
+  secp521r1: [0x0603],
+  ed25519: [0x0807],
 };
 
 /** So many names are compared sooner than one is hashed. */
@@ -57,8 +63,8 @@ export class CertificateEntry {
   readonly #certificate: ServerCertificate;
   readonly #names: { readonly hosts: Names; readonly plain?: Names };
   #context: tls.SecureContext | null = null;
-  /** As `node:crypto` names it; null until it is asked for. */
-  #keyType: string | null = null;
+  /** Of the key, or of its curve, as `node:crypto` has it; null until it is asked for. */
+  #keyName: string | null = null;
 
   /** @param before the entry of the same certificate for other names, if there was one. */
   constructor(certificate: ServerCertificate, before?: CertificateEntry) {
@@ -95,9 +101,8 @@ export class CertificateEntry {
 
   /** Whether a client verifies its signatures that knows these schemes (RFC 8446 §4.2.3). */
   isVerifiedBy(schemes: readonly number[]): boolean {
-    // From the key: a certificate's own getter fails for RSA keys of more than 4,096 bits (Deno 2.9).
-    this.#keyType ??= createPrivateKey(this.#certificate.key.reveal()).asymmetricKeyType ?? "";
-    const known = SCHEMES[this.#keyType];
+    this.#keyName ??= keyName(this.#certificate.key);
+    const known = SCHEMES[this.#keyName];
     return known === undefined || schemes.some((scheme) => known.includes(scheme));
   }
 
@@ -200,6 +205,12 @@ export class Certificates {
   #entry(id: string | undefined): CertificateEntry | null {
     return id === undefined ? null : this.#entries.get(id) ?? null;
   }
+}
+
+/** From the key: a certificate's own getter fails for RSA keys of more than 4,096 bits (Deno 2.9). */
+function keyName(key: Secret): string {
+  const { asymmetricKeyDetails, asymmetricKeyType } = createPrivateKey(key.reveal());
+  return asymmetricKeyDetails?.namedCurve ?? asymmetricKeyType ?? "";
 }
 
 function assign(map: Map<string, string>, name: string, id: string | null): void {
