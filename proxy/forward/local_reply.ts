@@ -73,7 +73,8 @@ function replyTo(
   challenge: string | null,
   page: ErrorPage | null,
 ): { head: ResponseHead; body: Body } {
-  if (exchange !== null && hasGrpc(exchange.request.fields)) {
+  // A head that is refused says `isGrpc` only as far as it was read.
+  if (exchange !== null && exchange.request.upgrade === "" && hasGrpc(exchange.request.fields)) {
     const answer = grpcAnswerTo(code, exchange);
     if (answer !== null) return answer;
   }

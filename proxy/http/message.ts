@@ -38,7 +38,7 @@ export class RequestHead {
   expectsContinue = false;
   /** The client said `TE: trailers`. */
   acceptsTrailers = false;
-  /** Content-Type is `application/grpc`, with a suffix (`+proto`) or parameters or without. */
+  /** Content-Type is `application/grpc`, with a suffix (`+proto`) or parameters or without; and no tunnel. */
   isGrpc = false;
   /** It is gRPC, and has been sent to a backend that speaks HTTP/2. */
   isGrpcByHttp2 = false;

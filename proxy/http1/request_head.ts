@@ -309,6 +309,8 @@ function readConnection(
   }
   connection.keepAlive = !close && (head.version === 11 || keep);
   if (upgrade && fields.find(UPGRADE) !== -1) head.upgrade = readUpgrade(head);
+  // A client that asks for a tunnel reads no gRPC errors.
+  if (head.upgrade !== "") head.isGrpc = false;
   return null;
 }
 

@@ -257,7 +257,8 @@ function readProtocol(block: HeadBlock, head: RequestHead, ended: boolean): Head
   }
   head.method = "GET";
   head.upgrade = protocol;
-  head.expectsContinue = false;
+  // What Content-Type says is of no tunnel; and a gRPC error is a 200, which would say that it is open.
+  head.expectsContinue = head.isGrpc = false;
   if (fields.find(EXPECT) !== -1) fields.drop(fields.find(EXPECT));
   return null;
 }

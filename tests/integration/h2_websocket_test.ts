@@ -1,6 +1,6 @@
 /** What is told of WebSockets that clients open over HTTP/2 (RFC 8441), and that end or fail. */
 import assert from "node:assert/strict";
-import { Backend, type Peer, signal, until } from "../support/backend.ts";
+import { Backend, Peer, signal, until } from "../support/backend.ts";
 import { data, type Field, headers, rstStream } from "../support/h2_frames.ts";
 import { H2Peer } from "../support/h2_peer.ts";
 import { TestProxy } from "../support/test_proxy.ts";
@@ -88,4 +88,20 @@ Deno.test("a backend that rejects a WebSocket gives 502 with the reason, and sta
     new Set(["upstream_refused: answers websocket with 200, not 101"]),
   );
   assert.equal((await peer.ask("/ok")).body, "ok");
+});
+
+Deno.test("a WebSocket that cannot be opened gets an HTTP error, also if it says that it is gRPC", async () => {
+  using proxy = new TestProxy([], {}, { h2c: true });
+  await using peer = await H2Peer.connect(proxy.port);
+  await peer.send(headers(1, [...WEBSOCKET, ["content-type", "application/grpc"]]));
+  const { status, reset } = await peer.answer(1);
+  assert.deepEqual([status, reset], [503, null]);
+  using client = await Peer.connect(proxy.port);
+  const response = await client.ask(
+    "GET /chat HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
+      "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n" +
+      "Content-Type: application/grpc\r\n\r\n",
+  );
+  assert.match(response.head, /^HTTP\/1\.1 503 /);
+  assert.deepEqual(proxy.codes, ["no_endpoint", "no_endpoint"]);
 });
