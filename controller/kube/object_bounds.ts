@@ -105,8 +105,7 @@ export class ObjectLedger {
     if (tenant === undefined || !tenant.objects.has(name)) return;
     this.#remove(tenant, name);
     if (tenant.objects.size === 0) this.#tenants.delete(namespace);
-    const { namespaceBytes } = this.#bounds;
-    if (tenant.crowdedOut > 0 && tenant.bytes < namespaceBytes * (1 - ROOM)) this.#onRoom();
+    this.#tellOfRoom(tenant);
   }
 
   #take<T extends KubeObject>(object: T): T {
@@ -135,7 +134,13 @@ export class ObjectLedger {
     tenant.objects.set(name, entry);
     tenant.bytes += entry.bytes;
     if (isCrowdedOut) tenant.crowdedOut++;
+    // One that shrinks makes room as one that goes. The same again does not, or each list would ask for another.
+    if (entry.bytes < before) this.#tellOfRoom(tenant);
     return kept;
+  }
+
+  #tellOfRoom({ bytes, crowdedOut }: Tenant): void {
+    if (crowdedOut > 0 && bytes < this.#bounds.namespaceBytes * (1 - ROOM)) this.#onRoom();
   }
 
   #remove(tenant: Tenant, name: string): void {

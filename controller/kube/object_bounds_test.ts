@@ -281,6 +281,22 @@ Deno.test("objects that were reduced to stubs are listed again once there is roo
   assert.equal(calls.room, 1, "nothing is crowded out any more");
 });
 
+Deno.test("objects that were reduced to stubs are listed again once others have shrunk", () => {
+  const { take, calls } = ledgerOf("Ingress");
+  for (const name of ["a", "b"]) take(ingress(name, 2, { length: 1850 }));
+  const crowdedOut = ingress("d", 2, { length: 1500 });
+  assert.equal(excessOf(take(crowdedOut))?.bound, "namespace");
+  take(ingress("b", 2, { length: 1840 }));
+  assert.equal(calls.room, 0, "too little for another list");
+  take(ingress("a", 2, { length: 10 }));
+  assert.equal(calls.room, 1);
+  take(ingress("a", 2, { length: 10 }));
+  assert.equal(calls.room, 1, "listed again, it has not shrunk");
+  assert.equal(excessOf(take(crowdedOut)), null);
+  take(ingress("a", 1, { length: 10 }));
+  assert.equal(calls.room, 1, "nothing is crowded out any more");
+});
+
 Deno.test("a million bytes added to and deleted from a namespace leave nothing behind", () => {
   const { take, ledger, calls } = ledgerOf("Ingress");
   for (let round = 0; round < 100; round++) {

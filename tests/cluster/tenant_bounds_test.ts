@@ -63,7 +63,7 @@ clusterTest(
 );
 
 clusterTest(
-  "objects that do not fit a namespace are served once others are deleted",
+  "objects that do not fit a namespace are served once others shrink or are deleted",
   async (cluster) => {
     await using scene = await ControllerScene.start(cluster, {
       args: ["--max-namespace-bytes=30KiB"],
@@ -88,8 +88,13 @@ clusterTest(
     equal(problem.object, `Ingress ${scene.app}/late`);
     match(problem.message, /more than 30720 bytes together, so it is not served/);
     equal(await routesOf(scene, "late.example.com"), 0);
-    await scene.remove("Ingress", "long");
+    await write("long", 40, 50);
     await has("late", 40);
+    await write("later", 40, 250);
+    await scene.eventuallyProblem("ObjectTooLarge");
+    equal(await routesOf(scene, "later.example.com"), 0);
+    await scene.remove("Ingress", "late");
+    await has("later", 40);
   },
 );
 
