@@ -35,6 +35,11 @@ export interface InformerOptions<T extends KubeObject> {
   readonly metadataOnly?: boolean;
   /** Makes what is kept of an object; see `reduce.ts`. Must not change its argument's parts. */
   readonly reduce: (object: T) => T;
+  /**
+   * Told when the store has a whole list of this namespace, null for one of everything. What `reduce` was given
+   * of lists that failed, and of objects that have gone since, is not in the store, and no deletion tells of it.
+   */
+  readonly onListed?: (namespace: string | null) => void;
   /** Whether a new resourceVersion alone is a change that subscribers are told of. */
   readonly countsVersions?: boolean;
   /** Whether older API servers lack the kind, which then is no complaint. */
@@ -243,13 +248,14 @@ export class Informer<T extends KubeObject> {
   #listen(
     index: number,
     namespace: string | null,
-    { resource, log = silentLogger, isOptional = false }: InformerOptions<T>,
+    { resource, log = silentLogger, isOptional = false, onListed }: InformerOptions<T>,
   ): Omit<ReflectorListener, "synced"> {
     // A server that fails in two ways by turns must not fill the log.
     const logged = new Set<string>();
     const about = { resource: resource.plural, ...(namespace === null ? {} : { namespace }) };
     return {
       restarted: (reason) => void this.#restarts[reason]++,
+      stored: () => onListed?.(namespace),
       failed: (error) => {
         this.#failures.set(index, error);
         this.#failingSince ??= performance.now();

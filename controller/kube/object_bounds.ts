@@ -108,6 +108,17 @@ export class ObjectLedger {
     this.#tellOfRoom(tenant);
   }
 
+  /**
+   * Has to be called when the store has a whole list, of one namespace or (null) of all: objects of lists that
+   * failed, which have gone before the next one, were never stored, so nobody calls `forget` with them.
+   */
+  keepOnly(namespace: string | null, isStored: (namespace: string, name: string) => boolean): void {
+    for (const [of, { objects }] of [...this.#tenants]) {
+      if (namespace !== null && of !== namespace) continue;
+      for (const name of [...objects.keys()]) if (!isStored(of, name)) this.forget(of, name);
+    }
+  }
+
   #take<T extends KubeObject>(object: T): T {
     const { name, namespace = "" } = object.metadata;
     let tenant = this.#tenants.get(namespace);

@@ -80,6 +80,8 @@ export interface ReflectorListener {
   recovered(): void;
   /** The first list is complete; called before the store changes by it. */
   synced(): void;
+  /** The store has all that a list had, and nothing else of what is followed. */
+  stored(): void;
 }
 
 export type RelistResult = { readonly ok: true } | { readonly ok: false; readonly error: ApiError };
@@ -227,6 +229,7 @@ export class Reflector<T extends KubeObject> {
       on.synced();
     }
     store.replace(objects, selection.namespace);
+    on.stored();
   }
 
   /** Milliseconds to wait then. */

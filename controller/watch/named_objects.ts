@@ -45,7 +45,7 @@ export interface NamedObjectsOptions<T extends KubeObject> {
   /** What is kept of each. */
   readonly reduce: (object: T) => T;
   /** Of objects that are watched with their data: takes each, and those that go; missing where all are kept. */
-  readonly ledger?: Pick<ObjectLedger, "bounded" | "forget">;
+  readonly ledger?: Pick<ObjectLedger, "bounded" | "forget" | "keepOnly">;
   /** Told of each object that was read, null for one that is not there; returns what is stored in its place. */
   readonly admit?: (key: string, object: T | null) => T | null;
   /** Of objects that are watched with their data; null where metadata is watched. */
@@ -120,6 +120,8 @@ export class NamedObjects<T extends KubeObject> {
       ...(fieldSelector === null
         ? { metadataOnly: true, reduce: reduceToVersion, countsVersions: true }
         : { fieldSelector, reduce: ledger === undefined ? reduce : ledger.bounded(reduce) }),
+      onListed: (namespace) =>
+        ledger?.keepOnly(namespace, (of, name) => this.#index.store.get(of, name) !== null),
       log: options.log,
       timing: this.#timing.watch,
       random: this.#random,

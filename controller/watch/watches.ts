@@ -411,13 +411,13 @@ export class Watches {
       isOptional,
       timing,
       reduce: ledger === null ? reduce : ledger.bounded(reduce),
+      onListed: (namespace) =>
+        ledger?.keepOnly(namespace, (of, name) => informer.store.get(of, name) !== null),
     });
-    if (ledger !== null) {
-      informer.store.subscribe(({ before, after }) => {
-        if (after !== null || before === null) return;
-        ledger.forget(before.metadata.namespace ?? "", before.metadata.name);
-      });
-    }
+    informer.store.subscribe(({ before, after }) => {
+      if (after !== null || before === null) return;
+      ledger?.forget(before.metadata.namespace ?? "", before.metadata.name);
+    });
     return informer;
   }
 

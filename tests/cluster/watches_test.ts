@@ -1,6 +1,7 @@
 /** Kinds that are watched and not watched while everything else goes on, as their API comes and goes. */
 import { deepEqual, equal, ok } from "node:assert/strict";
-import { DEFAULT_OBJECT_BOUNDS } from "../../controller/kube/object_bounds.ts";
+import { excessOf } from "../../controller/kube/excess.ts";
+import { DEFAULT_OBJECT_BOUNDS, type ObjectBounds } from "../../controller/kube/object_bounds.ts";
 import type { KubeObject } from "../../controller/kube/types.ts";
 import { Watches } from "../../controller/watch/watches.ts";
 import { type ApiGateway, startGateway } from "./support/api_gateway.ts";
@@ -22,7 +23,7 @@ class WatchesScene implements AsyncDisposable {
   /** Of the ServiceCIDRs' store. */
   updates = 0;
 
-  private constructor(gateway: ApiGateway, kubeconfig: string) {
+  private constructor(gateway: ApiGateway, kubeconfig: string, objectBounds: ObjectBounds) {
     this.gateway = gateway;
     this.client = clientOf(kubeconfig);
     this.watches = new Watches({
@@ -34,14 +35,17 @@ class WatchesScene implements AsyncDisposable {
       nodeAddresses: true,
       configMap: null,
       gateway: false,
-      objectBounds: DEFAULT_OBJECT_BOUNDS,
+      objectBounds,
       timing: FAST,
     });
   }
 
-  static async create(cluster: TestCluster): Promise<WatchesScene> {
+  static async create(
+    cluster: TestCluster,
+    objectBounds = DEFAULT_OBJECT_BOUNDS,
+  ): Promise<WatchesScene> {
     const gateway = await startGateway(cluster);
-    return new WatchesScene(gateway, await gateway.kubeconfigFor(cluster.adminToken));
+    return new WatchesScene(gateway, await gateway.kubeconfigFor(cluster.adminToken), objectBounds);
   }
 
   /** Starts; changes and updates are counted from when all is listed. */
@@ -197,5 +201,58 @@ clusterTest(
     await cluster.delete("v1", "Node", "late");
     await eventually("its end", () => seen().length === 0);
     deepEqual(scene.changes, [true, true]);
+  },
+);
+
+clusterTest(
+  "deleted objects that only a failed list has shown take no room of their namespace",
+  async (cluster) => {
+    const namespace = await cluster.newNamespace();
+    const large = (name: string) => ({
+      apiVersion: "networking.k8s.io/v1",
+      kind: "Ingress",
+      metadata: { name, namespace },
+      spec: {
+        rules: Array.from({ length: 15 }, (_, i) => ({
+          host: `${i}.${name}.${"x".repeat(50)}.example.com`,
+          http: {
+            paths: [{
+              path: "/",
+              pathType: "Prefix",
+              backend: { service: { name: "web", port: { number: 80 } } },
+            }],
+          },
+        })),
+      },
+    });
+    for (const name of ["old-a", "old-b"]) await cluster.create(large(name));
+    await using scene = await WatchesScene.create(cluster, {
+      ...DEFAULT_OBJECT_BOUNDS,
+      namespaceBytes: 8192,
+    });
+    const { watches, gateway } = scene;
+    const ofList = { verb: "list", resource: "ingresses" } as const;
+    // Two pages, of which the second does not come.
+    const failing = gateway.inject(ofList, async (request, forward) => {
+      if (request.query.has("continue")) {
+        return Response.json({ code: 500, reason: "InternalError" }, { status: 500 });
+      }
+      const list = await (await forward()).json();
+      return Response.json({ ...list, metadata: { ...list.metadata, continue: "second" } });
+    });
+    watches.start();
+    await eventually("a list that fails", () => failing.hits >= 2);
+    for (const name of ["old-a", "old-b"]) {
+      await cluster.delete("networking.k8s.io/v1", "Ingress", name, namespace);
+    }
+    failing.remove();
+    await eventually("all lists", () => watches.areKnown);
+    for (const name of ["new-a", "new-b"]) await cluster.create(large(name));
+    const { store } = watches.informer("ingresses");
+    const stored = await eventually("new Ingresses", () => {
+      const found = store.list().filter(({ metadata }) => metadata.namespace === namespace);
+      return found.length === 2 ? found : null;
+    });
+    deepEqual(stored.map(excessOf), [null, null]);
   },
 );

@@ -291,6 +291,7 @@ export const TENANT_LISTS: readonly Parser[] = [
     functions: [
       "controller/kube/reduce.ts sizeOf",
       "controller/kube/object_bounds.ts ObjectLedger.forget",
+      "controller/kube/object_bounds.ts ObjectLedger.keepOnly",
     ],
     count: COUNT,
     read: Object.fromEntries(
@@ -334,6 +335,7 @@ function readAtTheDoor(ingresses: Resources["ingresses"]): void {
       const object = read(ingress as KubeObject);
       readIngress(readIdentity("Ingress", object)!, object);
     }
+    ledger.keepOnly(null, (_namespace, name) => name.length % 2 === 0);
     for (const { metadata } of ingresses) {
       ledger.forget(metadata?.namespace ?? "", metadata?.name ?? "");
     }
