@@ -228,7 +228,7 @@ export class Reflector<T extends KubeObject> {
       this.#isListed = true;
       on.synced();
     }
-    store.replace(objects, selection.namespace);
+    store.replace(objects, selection.namespace, revision);
     on.stored();
   }
 

@@ -44,6 +44,8 @@ export interface ObjectView<T extends KubeObject> {
    * one in the object is of the last change that it was noticed by.
    */
   versionOf(namespace: string, name: string): string;
+  /** The resourceVersion of the last whole list that has objects of a namespace; "0" before the first. */
+  listedAt(namespace: string): string;
   readonly size: number;
   /** Whether every namespace that is watched has been listed whole at least once. */
   readonly isSynced: boolean;
@@ -74,6 +76,8 @@ export class ObjectStore<T extends KubeObject> implements ObjectView<T> {
   #list: readonly T[] | null = null;
   /** Changes of a list that is being taken in; null while none is. */
   #held: StoreChange<T>[] | null = null;
+  /** The resourceVersion of the last list of each namespace; of those of everything under null. */
+  readonly #listedAt = new Map<string | null, string>();
   isSynced = false;
   /** What it was at the last update. */
   #wasSynced = false;
@@ -97,6 +101,10 @@ export class ObjectStore<T extends KubeObject> implements ObjectView<T> {
 
   versionOf(namespace: string, name: string): string {
     return this.#entries.get(`${namespace}/${name}`)?.version ?? "";
+  }
+
+  listedAt(namespace: string): string {
+    return this.#listedAt.get(namespace) ?? this.#listedAt.get(null) ?? "0";
   }
 
   /** Takes an object that came or changed. */
@@ -134,8 +142,9 @@ export class ObjectStore<T extends KubeObject> implements ObjectView<T> {
   /**
    * Takes a whole list: what is not in it goes, what says the same stays the object that it was.
    * @param namespace the list is of this one; null for one of everything.
+   * @param revision Its resourceVersion.
    */
-  replace(objects: readonly T[], namespace: string | null): void {
+  replace(objects: readonly T[], namespace: string | null, revision = "0"): void {
     const listed = new Set(objects.map(objectKey));
     // Who is told of a change looks at the others too: half a list would be a state that never was.
     this.#held = [];
@@ -147,6 +156,7 @@ export class ObjectStore<T extends KubeObject> implements ObjectView<T> {
     for (const object of objects) this.put(object);
     const changes = this.#held;
     this.#held = null;
+    this.#listedAt.set(namespace, revision);
     this.#publish(changes);
   }
 

@@ -115,6 +115,7 @@ export const SHORT_TEXTS: readonly Exceptions[] = [
       "controller/kube/revision.ts": ["compareRevisions", "newestRevision", "oldestRevision"],
       "controller/kube/store.ts": [
         "ObjectStore.get",
+        "ObjectStore.listedAt",
         "ObjectStore.remove",
         "ObjectStore.replace",
         "ObjectStore.versionOf",

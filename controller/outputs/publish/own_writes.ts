@@ -48,9 +48,11 @@ export class OwnWrites<T extends KubeObject> {
       if (this.#deleted.has(name) && this.#deleted.get(name) === uid) continue;
       seen.set(name, { object, version: this.#store.versionOf(namespace, name) });
     }
+    const listed = this.#store.listedAt(this.#namespace);
     for (const [name, object] of this.#written) {
       const version = object.metadata.resourceVersion ?? "";
-      const stored = seen.get(name)?.version ?? "";
+      // An object that was made and deleted while the watch was lost is in no list, and no event tells of it.
+      const stored = seen.get(name)?.version ?? listed;
       if (isRevision(stored) && isRevision(version) && compareRevisions(stored, version) >= 0) {
         this.#written.delete(name);
       } else {

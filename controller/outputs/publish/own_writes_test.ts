@@ -68,6 +68,22 @@ Deno.test("a deletion by somebody else is visible, even if our write's response 
   assert.deepEqual(shown(), ["a 12 made anew"]);
 });
 
+Deno.test("a deletion that no watch reports is visible by the next list that is newer than our write", () => {
+  const { store, own, shown } = scene();
+  own.wrote(object("a", "10", "ours"));
+  own.wrote(object("b", "12", "ours"));
+  store.replace([], "elsewhere", "20");
+  assert.deepEqual(shown(), ["a 10 ours", "b 12 ours"], "a list of another namespace");
+  store.replace([], "here", "9");
+  assert.deepEqual(shown(), ["a 10 ours", "b 12 ours"], "a list from before the write");
+  store.replace([], "here", "11");
+  assert.deepEqual(shown(), ["b 12 ours"]);
+  store.replace([], "here", "12");
+  assert.deepEqual(shown(), []);
+  own.wrote(object("a", "13", "made anew", "2"));
+  assert.deepEqual(shown(), ["a 13 made anew"]);
+});
+
 Deno.test("after a conflict only the watch counts, and other namespaces never do", () => {
   const { store, own, shown } = scene();
   store.put(object("a", "9", "old"));
