@@ -9,7 +9,10 @@ import { ControllerScene, rule } from "./support/controller_scene.ts";
 
 const HOST = "shop.example.com";
 
-type ClaimsObject = KubeObject & { readonly data?: Readonly<Record<string, string>> };
+type ClaimsObject = KubeObject & {
+  readonly data?: Readonly<Record<string, string>>;
+  readonly binaryData?: Readonly<Record<string, string>>;
+};
 
 /** A rule of another namespace for the host. */
 async function claim(
@@ -84,6 +87,19 @@ clusterTest(
     } as Partial<KubeObject>);
     await eventuallyClaimed(scene, [app, other]);
     deepEqual(await originsOf(scene), [`/shop ${app}`]);
+
+    // `damaged`, where compressed claims stand.
+    await cluster.apply({
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name: "pingress-claims", namespace: system },
+      binaryData: { "claims.json.gz": "ZGFtYWdlZA==" },
+    } as Partial<KubeObject>);
+    await eventually(
+      "nothing beside the claims",
+      async () => Object.keys((await record(scene))?.binaryData ?? {}).length === 0,
+    );
+    await eventuallyClaimed(scene, [app, other]);
 
     equal(await scene.controller.stop(), 0);
     await cluster.delete("v1", "ConfigMap", "pingress-claims", system);

@@ -17,7 +17,7 @@ import type { ObjectView } from "../../kube/store.ts";
 import { type ApiResult, CONFIG_MAPS, type KubeObject } from "../../kube/types.ts";
 import type { Entries, LiveConfigMap } from "./objects.ts";
 import { OwnWrites, type Seen } from "./own_writes.ts";
-import { PUBLISHED_LABEL } from "./repair.ts";
+import { type Content, PUBLISHED_LABEL, removalOf } from "./repair.ts";
 import {
   type ClaimsReading,
   claimsText,
@@ -50,7 +50,7 @@ const MAX_TEXT = 64 * 1024 * 1024;
 export type ClaimsConfigMap = KubeObject & LiveConfigMap;
 
 export interface ClaimsKeeperOptions {
-  readonly client: Pick<WriteClient, "apply" | "delete">;
+  readonly client: Pick<WriteClient, "apply" | "patch" | "delete">;
   readonly namespace: string;
   /** Those with `CLAIMS_LABELS`, among others. */
   readonly configMaps: ObjectView<ClaimsConfigMap>;
@@ -58,7 +58,7 @@ export interface ClaimsKeeperOptions {
 }
 
 /** What the ConfigMap should hold; null where it should not be there. */
-type ClaimsContent = Pick<LiveConfigMap, "data" | "binaryData"> | null;
+type ClaimsContent = Pick<Content, "data" | "binaryData"> | null;
 
 export class ClaimsKeeper {
   readonly #options: ClaimsKeeperOptions;
@@ -212,9 +212,20 @@ export class ClaimsKeeper {
       version === "" ? {} : { resourceVersion: version },
     );
     if (!applied.ok) return this.#failed(applied);
+    // Apply leaves what others have added: an old compressed record would be read in place of the text.
+    const removal = removalOf(applied.value, content);
+    const { resourceVersion } = applied.value.metadata;
+    const written = removal === null ? applied : await client.patch<ClaimsConfigMap>(
+      CONFIG_MAPS,
+      namespace,
+      CLAIMS_NAME,
+      { ...removal, metadata: { resourceVersion } },
+      { type: "merge" },
+    );
+    if (!written.ok) return this.#failed(written);
     // What was just made needs no reading; of owners alone the rest is planned again.
     if (claims !== null && packed === undefined) this.#remember(text, { ok: true, claims });
-    this.#configMaps.wrote(applied.value);
+    this.#configMaps.wrote(written.value);
     return DONE;
   }
 

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { gzipSync } from "node:zlib";
 import { silentLogger } from "../../../shared/log.ts";
 import { type ClaimsConfigMap, ClaimsKeeper } from "./host_claims.ts";
 import { ObjectStore } from "../../kube/store.ts";
@@ -16,6 +17,9 @@ function claimsOf(owners: Readonly<Record<string, readonly string[]>>): HostClai
   );
 }
 
+type Content = Pick<ClaimsConfigMap, "data" | "binaryData">;
+type Patch = Partial<Record<"data" | "binaryData", Record<string, null>>>;
+
 /** An API server with one ConfigMap, whose watch shows each write at once. */
 class Server {
   readonly store = new ObjectStore<ClaimsConfigMap>();
@@ -24,6 +28,8 @@ class Server {
   readonly versions: string[] = [];
   refusal: number | null = null;
   #version = 0;
+  /** Of somebody else: server-side apply leaves them. */
+  #foreign: Content = {};
 
   keeper(): ClaimsKeeper {
     return new ClaimsKeeper({
@@ -33,6 +39,12 @@ class Server {
           object: KubeObject,
           { resourceVersion }: { readonly resourceVersion?: string } = {},
         ) => Promise.resolve(this.#apply(object, resourceVersion) as ApiResult<T>),
+        patch: <T extends KubeObject>(
+          _resource: unknown,
+          _namespace: unknown,
+          _name: unknown,
+          patch: unknown,
+        ) => Promise.resolve(this.#patch(patch as Patch) as ApiResult<T>),
         delete: () => Promise.resolve(this.#delete()),
       },
       namespace: "system",
@@ -42,13 +54,15 @@ class Server {
   }
 
   /** As somebody else would write it. */
-  put(data: Record<string, string>): void {
+  put(data: Record<string, string>, binaryData?: Record<string, string>): void {
+    this.#foreign = { data, binaryData };
     const resourceVersion = String(++this.#version);
     const metadata = { name: "pingress-claims", namespace: "system", uid: "1", resourceVersion };
-    this.store.put({ metadata, data });
+    this.store.put({ metadata, data, binaryData });
   }
 
   remove(): void {
+    this.#foreign = {};
     this.store.remove("system", "pingress-claims");
   }
 
@@ -59,10 +73,38 @@ class Server {
       return { ok: false, error };
     }
     const resourceVersion = String(++this.#version);
-    const stored = { ...object, metadata: { ...object.metadata, uid: "1", resourceVersion } };
+    const { data, binaryData } = object as ClaimsConfigMap;
+    const stored = {
+      ...object,
+      data: { ...this.#foreign.data, ...data },
+      binaryData: { ...this.#foreign.binaryData, ...binaryData },
+      metadata: { ...object.metadata, uid: "1", resourceVersion },
+    };
     this.writes.push("apply");
     this.store.put(stored);
     return { ok: true, value: stored };
+  }
+
+  #patch(patch: Patch): ApiResult<KubeObject> {
+    const stored = this.store.get("system", "pingress-claims")!;
+    const without = (field: "data" | "binaryData", of: Content) =>
+      Object.fromEntries(
+        Object.entries(of[field] ?? {}).filter(([key]) => patch[field]?.[key] !== null),
+      );
+    const left = (of: Content) => ({
+      data: without("data", of),
+      binaryData: without("binaryData", of),
+    });
+    this.#foreign = left(this.#foreign);
+    const resourceVersion = String(++this.#version);
+    const patched = {
+      ...stored,
+      ...left(stored),
+      metadata: { ...stored.metadata, resourceVersion },
+    };
+    this.writes.push("patch");
+    this.store.put(patched);
+    return { ok: true, value: patched };
   }
 
   #delete(): ApiResult<KubeObject> {
@@ -107,6 +149,27 @@ Deno.test("a deleted or damaged record is restored", async () => {
   assert.equal(server.writes.length, 1 + damages.length);
 });
 
+Deno.test("a compressed record that somebody else has put beside the text is removed", async () => {
+  const old = gzipSync('{"version":1,"hosts":[]}').toString("base64");
+  for (const packed of [old, "damaged"]) {
+    const server = new Server();
+    const keeper = server.keeper();
+    const claims = claimsOf({ "shop.test": ["victim"] });
+    keeper.plan(claims);
+    await keeper.run();
+    server.put({}, { "claims.json.gz": packed });
+    await keeper.run();
+    assert.deepEqual(new Map(server.keeper().claims()), new Map(claims));
+    const count = server.writes.length;
+    await keeper.run();
+    assert.equal(server.writes.length, count, "once");
+    const next = claimsOf({ "shop.test": ["victim"], "new.test": ["other"] });
+    keeper.plan(next);
+    await keeper.run();
+    assert.deepEqual(new Map(server.keeper().claims()), new Map(next));
+  }
+});
+
 Deno.test("an unreadable host in the record loses only its own claim", () => {
   const server = new Server();
   const good = { host: "shop.test", claims: [{ namespace: "victim", since: SINCE }] };
@@ -129,7 +192,7 @@ Deno.test("many claims are compressed, and read back completely", async () => {
   keeper.plan(claims);
   await keeper.run();
   const stored = server.store.get("system", "pingress-claims")!;
-  assert.equal(stored.data, undefined);
+  assert.deepEqual(stored.data, {});
   assert.deepEqual(new Map(server.keeper().claims()), new Map(claims));
 });
 
