@@ -194,7 +194,10 @@ export class FrameHandler<S extends Stream> {
     }
     const stream = this.#parts.streams.get(id);
     if (stream === null) {
-      if (this.#rules.isBearable(id, "DATA")) connection.consumed(size);
+      // A backend sends as its clients let it, and these leave: a thousand small frames of what they do not
+      // want any more must not end the connection of the others. It may as well send them where they are.
+      const isFree = !this.#parts.options.isServer && dataEnd > start;
+      if (this.#rules.isBearable(id, "DATA", isFree)) connection.consumed(size);
       return;
     }
     if (stream.remoteEnded) {

@@ -43,8 +43,10 @@ export class FrameRules {
   /**
    * A frame for a stream that is over, or has never been: `what` names it. True where the connection
    * has not ended for it.
+   *
+   * @param isFree it is no control frame where its stream was reset while it was on its way.
    */
-  isBearable(id: number, what: string): boolean {
+  isBearable(id: number, what: string, isFree = false): boolean {
     const connection = this.#connection;
     switch (this.#parts.streams.fate(id)) {
       case "idle":
@@ -57,7 +59,7 @@ export class FrameRules {
         connection.fail(STREAM_CLOSED, `${what} on a closed stream`);
         return false;
       case "reset":
-        this.countControl();
+        if (!isFree) this.countControl();
         return !connection.isOver;
     }
   }

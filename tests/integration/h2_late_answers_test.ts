@@ -1,7 +1,7 @@
 /** Answers of a backend that were on their way when their requests were cancelled. */
 import assert from "node:assert/strict";
 import { Peer, until } from "../support/backend.ts";
-import { data, FRAME, get, headers, rstStream } from "../support/h2_frames.ts";
+import { data, FRAME, get, headers, repeat, rstStream } from "../support/h2_frames.ts";
 import { H2Backend, H2Peer } from "../support/h2_peer.ts";
 import { H2UpstreamProxy } from "../support/h2_upstream.ts";
 
@@ -54,3 +54,31 @@ for (const [name, last] of [["resets the stream", [rstStream(1, 0)]], ["closes",
     assert.deepEqual(proxy.failures, []);
   });
 }
+
+Deno.test("the rest of cancelled responses in small frames harms no other request", async () => {
+  const backends: H2Peer[] = [];
+  await using backend = new H2Backend(async (peer) => {
+    backends.push(peer);
+    await peer.ended();
+  });
+  using proxy = new H2UpstreamProxy([backend.port], { server: { h2c: true } });
+  await using other = await H2Peer.connect(proxy.port);
+  await other.send(headers(1, get("/"), { end: true }));
+  await until("the other's request", () => backends[0]?.stream(1).over);
+  const [peer] = backends;
+
+  await using client = await H2Peer.connect(proxy.port);
+  const ids = Array.from({ length: 3 }, () => client.nextStream());
+  await client.send(...ids.map((id) => headers(id, get("/"), { end: true })));
+  await until("the requests", () => peer.count(FRAME.HEADERS) === 4);
+  await client.send(...ids.map((id) => rstStream(id)));
+  await until("their resets", () => peer.count(FRAME.RST_STREAM) === 3);
+  // As much as their windows allow, sent before it read any of them.
+  for (const id of [3, 5, 7]) {
+    await peer.send(headers(id, OK), repeat(640, () => data(id, "x".repeat(100))));
+  }
+  await peer.send(headers(1, OK), data(1, "ok", { end: true }));
+  const { status, body } = await other.answer(1);
+  assert.deepEqual([status, body], [200, "ok"]);
+  assert.equal(backend.accepted, 1);
+});
