@@ -294,10 +294,7 @@ export class ClientStream extends Stream implements UpstreamExchange {
     } else if (now < this.#deadline) {
       return;
     } else if (this.#sentUnasked !== -1 && this.sender.sent !== this.#sentUnasked) {
-      // The body has begun: its own pace counts.
-      this.#sentUnasked = -1;
-      this.#deadline = NO_DEADLINE;
-      return;
+      return this.#endContinue();
     }
     this.reset(CANCEL, new ProxyError("upstream_timeout"));
   }
@@ -348,6 +345,7 @@ export class ClientStream extends Stream implements UpstreamExchange {
     if (wrong !== null) return this.#malformed(wrong);
     if (head.status < 200) {
       if (++this.#interims > MAX_INTERIMS) return this.#malformed("interim heads without end");
+      if (head.status === 100 && this.#isSending) this.#endContinue();
       if (this.#isTooMany(head.status)) return;
     } else {
       this.#phase = FINAL;
@@ -431,6 +429,12 @@ export class ClientStream extends Stream implements UpstreamExchange {
 
   #awaitHead(): void {
     this.#deadline = this.connection.options.deadlines.in(this.#headTimeout);
+  }
+
+  /** A 100 (Continue) is not waited for any more: the pace of the body counts, which is the client's. */
+  #endContinue(): void {
+    this.#sentUnasked = -1;
+    this.#deadline = NO_DEADLINE;
   }
 
   readonly #sent = (): void => {

@@ -189,6 +189,22 @@ Deno.test("a client that waits for 100 (Continue) gets it from the backend", asy
   assert.equal((await client.ask("hello")).body, "hello");
 });
 
+Deno.test("a client that stops after its 100 (Continue) gets 408, and its backend is not at fault", async () => {
+  await using backend = await H2Server.start((stream) => {
+    stream.additionalHeaders({ ":status": 100 });
+    stream.resume();
+  });
+  using proxy = new H2UpstreamProxy([backend.port], {
+    limits: { responseHeadTimeout: 200, bodyTimeout: 600 },
+  });
+  using client = await Peer.connect(proxy.port);
+  await client.send(
+    "POST / HTTP/1.1\r\nHost: a.test\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n",
+  );
+  assert.match((await client.reader.message("response"))!.head, /^HTTP\/1\.1 100 /);
+  assert.equal(statusOf(await client.answer()), 408);
+});
+
 for (
   const [name, request, status, head] of [
     ["HEAD", "HEAD / HTTP/1.1\r\nHost: a.test\r\n\r\n", 200, { "content-length": "5" }],
