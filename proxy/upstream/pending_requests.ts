@@ -41,11 +41,14 @@ export interface PendingCounts {
   held(outcome: PendingOutcome): void;
 }
 
+type EndWait = (outcome: PendingOutcome) => void;
+
 export class PendingRequests {
   readonly #limits: PendingLimits;
   readonly #counts: PendingCounts;
-  /** What ends each of the waits. */
-  readonly #waits = new Set<(outcome: PendingOutcome) => void>();
+  /** What ends each of the waits, by what they wait for, in their order. */
+  readonly #waits = new Map<Fillable, Set<EndWait>>();
+  #size = 0;
   #over = false;
 
   constructor(limits: PendingLimits, counts: PendingCounts) {
@@ -55,7 +58,7 @@ export class PendingRequests {
 
   /** How many wait now. */
   get size(): number {
-    return this.#waits.size;
+    return this.#size;
   }
 
   /**
@@ -83,17 +86,17 @@ export class PendingRequests {
     if (this.#over) return "ended";
     const left = since + this.#limits.holdTimeout - performance.now();
     if (left <= 0) return "timeout";
-    if (this.#waits.size >= this.#limits.holdLimit) return "no_room";
+    if (this.#size >= this.#limits.holdLimit && !this.#makeRoom(upstream)) return "no_room";
     const { promise, resolve } = Promise.withResolvers<PendingOutcome>();
     const timer = setTimeout(() => resolve("timeout"), left);
     const forget = upstream.whenFilled((isFilled) => resolve(isFilled ? "served" : "ended"));
     const stop = () => resolve("client_gone");
     waiter.cancellation.register(stop);
-    this.#waits.add(resolve);
+    this.#add(upstream, resolve);
     this.#counts.holdBegun();
     const outcome = await promise;
     this.#counts.holdEnded();
-    this.#waits.delete(resolve);
+    this.#delete(upstream, resolve);
     clearTimeout(timer);
     forget();
     waiter.cancellation.unregister(stop);
@@ -103,6 +106,40 @@ export class PendingRequests {
   /** Ends all waits, and lets nobody wait any more. */
   release(): void {
     this.#over = true;
-    for (const end of this.#waits) end("ended");
+    for (const ends of this.#waits.values()) for (const end of ends) end("ended");
+  }
+
+  /**
+   * Ends a wait for the upstream that has the most, unless `upstream` has as many with the one to come:
+   * whoever asks a Service without endpoints again and again takes no room from others. False where
+   * there is none.
+   */
+  #makeRoom(upstream: Fillable): boolean {
+    let largest = upstream;
+    let most = (this.#waits.get(upstream)?.size ?? 0) + 1;
+    for (const [other, { size }] of this.#waits) {
+      if (size <= most) continue;
+      largest = other;
+      most = size;
+    }
+    if (largest === upstream) return false;
+    const last = [...this.#waits.get(largest)!].at(-1)!;
+    this.#delete(largest, last);
+    last("no_room");
+    return true;
+  }
+
+  #add(upstream: Fillable, end: EndWait): void {
+    const ends = this.#waits.get(upstream) ?? new Set();
+    this.#waits.set(upstream, ends.add(end));
+    this.#size++;
+  }
+
+  /** Unless it has made room for another already. */
+  #delete(upstream: Fillable, end: EndWait): void {
+    const ends = this.#waits.get(upstream);
+    if (ends === undefined || !ends.delete(end)) return;
+    this.#size--;
+    if (ends.size === 0) this.#waits.delete(upstream);
   }
 }

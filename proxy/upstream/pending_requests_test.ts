@@ -49,6 +49,10 @@ class Scene {
     return this.holds.wait(this.upstream, exchange, since);
   }
 
+  waitFor(upstream: FakeUpstream): Promise<PendingOutcome> {
+    return this.holds.wait(upstream, new FakeExchange(), performance.now());
+  }
+
   /** Nothing is left of any wait. */
   assertOver(...outcomes: PendingOutcome[]): void {
     assert.deepEqual([this.now, this.holds.size, this.upstream.waiting], [0, 0, 0]);
@@ -112,6 +116,24 @@ Deno.test("a request over the limit is rejected at once, and one is accepted aga
   scene.upstream.tell(true);
   assert.deepEqual(await Promise.all([waits[1], third]), ["served", "served"]);
   scene.assertOver("no_room", "client_gone", "served", "served");
+});
+
+Deno.test("requests to one upstream leave room for those to another", async () => {
+  const scene = new Scene(60_000, 5);
+  const [other, third] = [new FakeUpstream(), new FakeUpstream()];
+  const waits = [1, 2, 3, 4, 5].map(() => scene.wait());
+  const others = [scene.waitFor(other), scene.waitFor(other)];
+  // Those that came last make way, until both have as many, but for one.
+  assert.deepEqual(await Promise.all(waits.slice(3)), ["no_room", "no_room"]);
+  assert.equal(await scene.waitFor(other), "no_room");
+  const thirds = [scene.waitFor(third)];
+  assert.equal(await waits[2], "no_room");
+  assert.equal(await scene.wait(), "no_room");
+  assert.deepEqual([scene.now, scene.holds.size], [5, 5]);
+  for (const upstream of [scene.upstream, other, third]) upstream.tell(true);
+  const outcomes = await Promise.all([...waits.slice(0, 2), ...others, ...thirds]);
+  assert.deepEqual(outcomes, Array(5).fill("served"));
+  scene.assertOver(...Array(5).fill("no_room"), ...Array(5).fill("served"));
 });
 
 Deno.test("a wait ends when the upstream is removed or the proxy stops, and no request waits afterwards", async () => {

@@ -1,5 +1,6 @@
 /** Requests to a Service without endpoints that wait for one: `--hold-timeout`. */
 import assert from "node:assert/strict";
+import type { Snapshot } from "../../shared/snapshot/types.ts";
 import { Backend, Peer, playOk, refusingPort, reply, statusOf, until } from "../support/backend.ts";
 import { ObservedProxy } from "../support/observed_proxy.ts";
 import { SlowConnect } from "../support/slow_connect.ts";
@@ -120,6 +121,30 @@ Deno.test("one request over --hold-limit gets 503 at once", async () => {
     assert.equal(statusOf(await client.answer()), 200);
     client.close();
   }
+});
+
+Deno.test("clients of a Service without endpoints leave --hold-limit to those of another", async () => {
+  using proxy = new TestProxy([], { ...WAITS, holdLimit: 4 });
+  await using backend = new Backend();
+  const both = (ports: readonly number[]): Snapshot => {
+    const { routes: [route], upstreams: [upstream], ...rest } = snapshotOf([]);
+    const id = "other/web:80";
+    const action = { kind: "forward", backends: [{ upstream: id }] } as const;
+    return {
+      ...rest,
+      routes: [route, { ...route, id: "b.test Prefix /", host: "b.test", action }],
+      upstreams: [upstream, { ...snapshotOf(ports).upstreams[0], id }],
+    };
+  };
+  proxy.server.apply(both([]));
+  const clients = await heldClients(proxy, 4);
+  using client = await Peer.connect(proxy.port);
+  await client.send("GET / HTTP/1.1\r\nHost: b.test\r\n\r\n");
+  assert.equal(statusOf(await clients[3].answer()), 503);
+  proxy.server.apply(both([backend.port]));
+  assert.equal((await client.answer()).body, "ok");
+  assert.equal(proxy.server.heldCount, 3);
+  for (const held of clients) held.close();
 });
 
 Deno.test("requests do not wait for a missing Service, nor for a deleted one", async () => {
