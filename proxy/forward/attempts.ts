@@ -123,7 +123,9 @@ export class Attempts {
       const { call, failure } = attempt;
       if (failure === null) continue;
       if (exchange.responded) return reportFailure(exchange, failure, log);
-      if (!attempt.isDeclined && (call === null || !isBlameless(call))) {
+      // A backend that gives up a slow upload is well: its clients must not eject it.
+      const isBlamed = call === null || !(isBlameless(call) || call.awaitedClient);
+      if (isBlamed && !attempt.isDeclined) {
         health.failed(upstream, endpoint, failure);
       }
       const { reason } = cancellation;

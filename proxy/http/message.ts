@@ -378,6 +378,8 @@ export interface UpstreamExchange {
   readonly failure: ProxyError | null;
   /** Once it has failed: why the request may be sent again, subject to `retry.ts`; else null. */
   readonly retry: RetryReason | null;
+  /** Once the backend has closed it without a head: it did so while it waited for more of the client's body. */
+  readonly awaitedClient: boolean;
   /**
    * Sends a request. `payload` is its whole body where that is at hand; otherwise `body` is pulled
    * while `receiveThen` waits. `host` is the authority that the backend is asked as;

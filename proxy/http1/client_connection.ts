@@ -69,7 +69,10 @@ export class Http1ClientConnection implements UpstreamExchange, Deadlined {
   #timeouts: Timeouts;
   /** Why the exchange under way has failed; the next `receiveThen` gives it. */
   #failure: ProxyError | null = null;
+  awaitedClient = false;
   #uploading = false;
+  /** The backend has stopped to take what it is sent. */
+  #isRefused = false;
   /** Bytes pass both ways: their deadlines are the tunnel's. */
   #tunnel = false;
 
@@ -164,7 +167,7 @@ export class Http1ClientConnection implements UpstreamExchange, Deadlined {
     this.#idle = false;
     this.#deadline = NO_DEADLINE; // That of its time in the pool.
     this.#hasResponded = false;
-    this.#headed = false;
+    this.#headed = this.#isRefused = this.awaitedClient = false;
     this.#method = request.method;
     this.#upgrade = request.upgrade;
     const chunked = request.bodyLength === UNKNOWN_LENGTH;
@@ -400,13 +403,16 @@ export class Http1ClientConnection implements UpstreamExchange, Deadlined {
    */
   #uploadFailed = (thrown: unknown): void => {
     const error = asProxyError(thrown, "internal");
-    if (error.side !== "upstream") this.abort(error);
+    this.#isRefused = error.side === "upstream";
+    if (!this.#isRefused) this.abort(error);
     else if (!this.#closed && !this.#headed) this.#awaitHead();
   };
 
   #fail(code: ErrorCode, detail: string): ProxyError {
     const error = new ProxyError(code, detail);
     this.#failure ??= error;
+    this.awaitedClient = code === "upstream_closed" && this.#uploading && !this.#output.writing &&
+      !this.#isRefused;
     this.close();
     return error;
   }

@@ -80,6 +80,7 @@ export class ClientStream extends Stream implements UpstreamExchange {
   connectionUse: ConnectionUse = "new";
   /** Once it has failed: why it may be sent again. */
   retry: RetryReason | null = null;
+  awaitedClient = false;
   readonly #client: ClientStreamOwner;
   /** What `receive` has given last, and what it will. */
   #current = new Answer();
@@ -120,6 +121,7 @@ export class ClientStream extends Stream implements UpstreamExchange {
     this.connectionUse = connectionUse;
     this.failure = null;
     this.retry = null;
+    this.awaitedClient = false;
     this.#phase = NO_HEAD;
     this.#tunnelKey = null;
     this.#hasPlace = true;
@@ -305,6 +307,9 @@ export class ClientStream extends Stream implements UpstreamExchange {
   }
 
   protected broken(error: ProxyError): void {
+    this.awaitedClient = error.code === "upstream_closed" && this.#phase < FINAL &&
+      this.#isSending &&
+      this.sender.isReading;
     this.#failed(error);
     const waiting = this.#waiting;
     this.#waiting = null;

@@ -2,6 +2,9 @@
 import assert from "node:assert/strict";
 import { Backend, Peer, playOk, refusingPort, reply, statusOf } from "../support/backend.ts";
 import { ObservedProxy } from "../support/observed_proxy.ts";
+import { rstStream } from "../support/h2_frames.ts";
+import { H2Backend } from "../support/h2_peer.ts";
+import { H2UpstreamProxy } from "../support/h2_upstream.ts";
 import { snapshotOf, TestProxy } from "../support/test_proxy.ts";
 
 const GET = "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n";
@@ -70,6 +73,30 @@ Deno.test("an endpoint that never responds is ejected after three failures", asy
   assert.equal(statuses.filter((status) => status === 504).length, 3);
   assert.equal(silent.accepted, 3);
 });
+
+for (const protocol of ["http", "h2c"] as const) {
+  Deno.test(`an endpoint that gives up slow uploads is not ejected for its clients: ${protocol}`, async () => {
+    const impatient = () =>
+      protocol === "http"
+        ? new Backend(async (peer) => void await peer.reader.head("request"))
+        : new H2Backend(async (peer) => {
+          for (let id = 1; peer.ending === ""; id += 2) {
+            await peer.until("the beginning of a body", () => peer.stream(id).body !== "");
+            await peer.send(rstStream(id));
+          }
+        });
+    await using first = impatient();
+    await using second = impatient();
+    using proxy = new H2UpstreamProxy([first.port, second.port], { protocol });
+    for (let i = 0; i < 8; i++) {
+      using client = await Peer.connect(proxy.port);
+      const head = "POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 5\r\n\r\n";
+      assert.equal(statusOf(await client.ask(`${head}a`)), 502);
+    }
+    const ejected = proxy.lines.filter(({ message }) => message === "Endpoint ejected");
+    assert.deepEqual(ejected, []);
+  });
+}
 
 Deno.test("an endpoint that does not speak TLS is ejected too", async () => {
   await using plain = new Backend(async (peer) => void await peer.send(reply("not TLS")));
