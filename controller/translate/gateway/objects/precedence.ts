@@ -8,7 +8,8 @@
  * https://gateway-api.sigs.k8s.io/reference/spec/#httprouterule
  */
 import type { PathMatch, RouteMatch } from "../../../../shared/snapshot/types.ts";
-import { compareAge, type Identity } from "../../../base/identity.ts";
+import type { Identity } from "../../../base/identity.ts";
+import { compareText } from "../../../base/text_order.ts";
 
 /** A match, and where in which route it stands. */
 export interface PlacedMatch {
@@ -25,7 +26,7 @@ export function comparePrecedence(a: PlacedMatch, b: PlacedMatch): number {
     Number(b.match.method !== undefined) - Number(a.match.method !== undefined) ||
     countOf(b.match.headers) - countOf(a.match.headers) ||
     countOf(b.match.query) - countOf(a.match.query) ||
-    compareAge(a.identity, b.identity) ||
+    compareRoutes(a.identity, b.identity) ||
     a.ruleIndex - b.ruleIndex ||
     a.matchIndex - b.matchIndex;
 }
@@ -35,6 +36,15 @@ const TYPES: readonly PathMatch["type"][] = ["Exact", "Regex", "StringPrefix", "
 /** By type, then the longest value. Prefixes have no last slash here, so it never counts. */
 function comparePaths(a: PathMatch, b: PathMatch): number {
   return TYPES.indexOf(a.type) - TYPES.indexOf(b.type) || b.value.length - a.value.length;
+}
+
+/**
+ * The oldest first, then by `namespace/name` as one text, as the API says it: of the namespaces `shop` and
+ * `shop-eu` the second comes first, since a hyphen is before a slash.
+ */
+function compareRoutes(a: Identity, b: Identity): number {
+  if (a.createdAt !== b.createdAt) return a.createdAt < b.createdAt ? -1 : 1;
+  return compareText(a.key, b.key);
 }
 
 function countOf(conditions: readonly unknown[] | undefined): number {
