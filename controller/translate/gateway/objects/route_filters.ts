@@ -102,7 +102,8 @@ function readHeaderChange(value: unknown, field: string): Reading<HeaderChange> 
   if (unknown !== null) return unsupported(field, unknown);
   const change: { -readonly [K in keyof HeaderChange]: HeaderChange[K] } = {};
   for (const list of ["set", "add"] as const) {
-    const lines: { readonly name: string; readonly value: string }[] = [];
+    // Of names that differ in case alone the first counts, as the API wants it.
+    const lines = new Map<string, { readonly name: string; readonly value: string }>();
     for (const [i, line] of (asList(fieldOf(value, list)) ?? []).entries()) {
       const at = `${field}.${list}[${i}]`;
       const unknown = unknownField(line, LINE_FIELDS);
@@ -112,9 +113,10 @@ function readHeaderChange(value: unknown, field: string): Reading<HeaderChange> 
       const written = fieldOf(line, "value");
       const content = headerValue.read(typeof written === "string" ? written : "");
       if (!content.ok) return refused(`${at}.value ${content.message}`);
-      lines.push({ name: name.value, value: content.value });
+      if (lines.has(name.value)) continue;
+      lines.set(name.value, { name: name.value, value: content.value });
     }
-    if (lines.length > 0) change[list] = lines;
+    if (lines.size > 0) change[list] = [...lines.values()];
   }
   const removed: string[] = [];
   for (const [i, written] of (asList(fieldOf(value, "remove")) ?? []).entries()) {
