@@ -75,7 +75,7 @@ export function gatewayStatus(
     attachedRoutes: attachedRoutes(listener),
     conditions: [
       withPort(acceptedCondition(listener, gateway), listener, gateway, containerPorts),
-      listener.kindsFault ?? certificates.get(listener)!.condition,
+      resolvedRefs(listener, certificates.get(listener)!),
       conflictedCondition(listener, gateway),
       ...overlaps.has(listener) ? [overlaps.get(listener)!] : [],
     ],
@@ -125,6 +125,18 @@ export function acceptedCondition(listener: ListenerModel, gateway: ConfiguredGa
   if (crowdedOut !== undefined) return crowdedOut;
   return (gateway.address === "shared" ? sharedPortFault(listener) : null) ??
     trueCondition("Accepted");
+}
+
+/** Certificates first: without one nothing is served, while kinds of routes that are known are. */
+function resolvedRefs(
+  { kindsFault }: ListenerModel,
+  { condition }: ListenerCertificates,
+): Condition {
+  if (kindsFault === null) return condition;
+  if (condition.status === "True") return kindsFault;
+  const { type, status, reason } = condition;
+  const message = `${condition.message} ${kindsFault.message}`;
+  return { type, status, reason, message, each: [condition, kindsFault] };
 }
 
 function withPort(
