@@ -24,6 +24,9 @@ export interface Http2ClientContext {
 /** Past this id it takes no more streams, as ids end (RFC 9113 §5.1.1): those queued get theirs yet. */
 const LAST_ID = 0x7fff0000;
 
+/** A window for all streams that does not grow for so long, in ms, holds what the backend does not read. */
+const SHUT_TIME = 1_000;
+
 export class Http2ClientConnection implements Role<ClientStream>, ClientStreamOwner, Deadlined {
   deadlinePlace = -1;
   readonly core: Connection<ClientStream>;
@@ -48,13 +51,18 @@ export class Http2ClientConnection implements Role<ClientStream>, ClientStreamOw
   readonly #spare: ClientStream[] = [];
   #isLeaving = false;
   #takesHeads = true;
+  /** The backend does not read some uploads, and these hold all of the window. */
+  #isShut = false;
+  /** Since when the window has not been open, nor grown, in ms; and all that it had grown by. */
+  #shutSince: number;
+  #granted = 0;
   #idleDeadline = NO_DEADLINE;
 
   /** @param isSecure over TLS. */
   constructor(transport: Transport, isSecure: boolean, context: Http2ClientContext) {
     const { limits, buffers, deadlines } = context;
     this.isSecure = isSecure;
-    this.openedAt = deadlines.now;
+    this.openedAt = this.#shutSince = deadlines.now;
     this.#context = context;
     this.#ready = Promise.withResolvers();
     this.ready = this.#ready.promise;
@@ -92,7 +100,7 @@ export class Http2ClientConnection implements Role<ClientStream>, ClientStreamOw
 
   /** How many more it takes now. */
   get room(): number {
-    return this.#isLeaving ? 0 : Math.max(0, this.limit - this.#uses);
+    return this.#isLeaving || this.#isShut ? 0 : Math.max(0, this.limit - this.#uses);
   }
 
   get isIdle(): boolean {
@@ -134,7 +142,25 @@ export class Http2ClientConnection implements Role<ClientStream>, ClientStreamOw
 
   check(now: number): void {
     this.core.check(now);
+    this.#lookAtWindow(now);
     if (now >= this.#idleDeadline) this.leave();
+  }
+
+  /**
+   * An upload that its backend does not read may hold all of what may be sent on all streams. Further requests
+   * are given another connection, or uploads among them would wait as long as it does.
+   */
+  #lookAtWindow(now: number): void {
+    const { available, granted } = this.core.window;
+    if (available <= 0 && granted === this.#granted) {
+      this.#isShut ||= now - this.#shutSince >= SHUT_TIME;
+      return;
+    }
+    this.#granted = granted;
+    this.#shutSince = now;
+    if (!this.#isShut) return;
+    this.#isShut = false;
+    this.onChange?.();
   }
 
   // ── What streams call ───────────────────────────────────────────────────────────────────────

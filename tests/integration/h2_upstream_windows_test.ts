@@ -94,3 +94,27 @@ Deno.test("abandoned responses that are too long use no window of others", async
   assert.equal(body.length, 16_000);
   assert.equal(backend.accepted, 1);
 });
+
+Deno.test("later uploads need not wait for one that its backend does not read", async () => {
+  const answered = async (peer: H2Peer) => {
+    for (let id = 1; peer.ending === ""; id += 2) {
+      const isStuck = () => peer.stream(id).bytes === STREAM_WINDOW;
+      await peer.until("a request", () => peer.stream(id).over || isStuck());
+      if (isStuck()) continue;
+      await peer.send(headers(id, [[":status", "200"]]), data(id, "ok", { end: true }));
+    }
+  };
+  await using backend = new H2Backend(answered, { keepsWindows: true });
+  using proxy = new H2UpstreamProxy([backend.port]);
+  using stuck = await Peer.connect(proxy.port);
+  const post = (bytes: number) =>
+    `POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: ${bytes}\r\n\r\n${"x".repeat(bytes)}`;
+  await stuck.send(post(100_000));
+  using client = await Peer.connect(proxy.port);
+  // What needs no window goes on, and by another connection once it is clear that this one is shut.
+  for (let asked = 0; backend.accepted < 2; asked++) {
+    assert.ok(asked < 50_000, "there is only one connection");
+    assert.equal((await client.ask("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n")).body, "ok");
+  }
+  assert.equal((await client.ask(post(5))).body, "ok");
+});

@@ -8,10 +8,13 @@ import { MAX_31_BITS } from "./frame.ts";
 export class SendWindow {
   /** In bytes; negative after the peer has made its initial window smaller (§6.9.2). */
   available = 0;
+  /** All that it has grown by. */
+  granted = 0;
 
   /** Adds what WINDOW_UPDATE or SETTINGS say; false where that is past 2^31-1. */
   grow(increment: number): boolean {
     this.available += increment;
+    this.granted += increment;
     return this.available <= MAX_31_BITS;
   }
 }
