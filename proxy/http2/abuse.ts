@@ -204,7 +204,7 @@ export class PeerBudget {
 }
 
 /** Tokens that come back with time. */
-class Bucket {
+export class Bucket {
   readonly #size: number;
   readonly #perSecond: number;
   #tokens: number;

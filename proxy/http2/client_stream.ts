@@ -70,6 +70,8 @@ export interface ClientStreamOwner {
   number(stream: ClientStream): void;
   /** A request needs its place no more. */
   left(): void;
+  /** We have reset the stream of a request. */
+  wasReset(): void;
   /** The backend wants to be asked by HTTP/1.1 (RFC 9113 §7). True where it can be. */
   refuse(): boolean;
   /** Nobody uses it any more: it may serve another request. */
@@ -454,6 +456,12 @@ export class ClientStream extends Stream implements UpstreamExchange {
     // It has been told; or its answer is whole, and stays so (RFC 9113 §8.1).
     if (!this.isClosed) this.abort(asProxyError(thrown, "internal"));
   };
+
+  override reset(code: number, error: ProxyError): void {
+    const isOpen = this.id !== 0 && !this.isClosed;
+    super.reset(code, error);
+    if (isOpen) this.#client.wasReset();
+  }
 
   /** The connection has ended since it took its place there: nothing has been sent. */
   #refuse(): void {

@@ -82,3 +82,28 @@ Deno.test("the rest of cancelled responses in small frames harms no other reques
   assert.deepEqual([status, body], [200, "ok"]);
   assert.equal(backend.accepted, 1);
 });
+
+Deno.test("hundreds of cancelled requests end no connection of others, and further ones get another", async () => {
+  const backends: H2Peer[] = [];
+  await using backend = new H2Backend(async (peer) => {
+    backends.push(peer);
+    await peer.ended();
+  });
+  using proxy = new H2UpstreamProxy([backend.port], { server: { h2c: true } });
+  await using other = await H2Peer.connect(proxy.port);
+  await other.send(headers(1, get("/"), { end: true }));
+  await until("the other's request", () => backends[0]?.stream(1).over);
+
+  const sum = (type: number) => backends.reduce((all, peer) => all + peer.count(type), 0);
+  for (let round = 1; round <= 12; round++) {
+    await using client = await H2Peer.connect(proxy.port);
+    const ids = Array.from({ length: 50 }, () => client.nextStream());
+    await client.send(...ids.map((id) => headers(id, get("/"), { end: true })));
+    await until("the requests", () => sum(FRAME.HEADERS) === 1 + 50 * round);
+    await client.send(...ids.map((id) => rstStream(id)));
+    await until("their resets", () => sum(FRAME.RST_STREAM) === 50 * round);
+  }
+  assert.equal(backend.accepted, 2);
+  await backends[0].send(headers(1, OK), data(1, "ok", { end: true }));
+  assert.equal((await other.answer(1)).body, "ok");
+});
