@@ -353,6 +353,8 @@ const REGULAR_EXPRESSIONS = [
   "query of the request. `http://` and `https://` URLs are redirected to with 302. Requests get 400 where",
   "the new path has dot segments, 414 where it has more than 32 KiB, and 500 where it does not begin with a",
   "slash. Access logs and metrics have the path of the request; `deno task explain` shows the new path.",
+  "The `defaultBackend` of an Ingress with rules has the path `/` there: it gets all requests with the new",
+  "path, in which groups are empty. That of an Ingress without rules is not rewritten, as in ingress-nginx.",
   "",
 ];
 

@@ -61,6 +61,25 @@ const CASES: readonly (readonly [
     regex: specific({ "use-regex": "true" }, "/v[0-9]+/a"),
     plain: { annotations: {}, paths: [["/Exact", "Exact"], ["/files", "Prefix"]] },
   }, { "/V12/A/b": "/V12/A/b", "/exactly": "/exactly", "/FILES": "/FILES", "/x/files": 404 }],
+  ["a default backend beside paths", {
+    groups: {
+      ...specific({ "rewrite-target": "/app/$2" }, "/api(/|$)(.*)"),
+      hasDefaultBackend: true,
+    },
+  }, { "/api/users": "/app/users", "/": "/app/", "/other/x?y": "/app/?y" }],
+  ["a default backend alone on its host", {
+    all: { annotations: { "rewrite-target": "/app" }, paths: [], hasDefaultBackend: true },
+  }, { "/": "/app", "/x/y?z": "/app?z" }],
+  ["a default backend that is redirected", {
+    all: {
+      annotations: { "rewrite-target": "https://new.example.com/a" },
+      paths: [],
+      hasDefaultBackend: true,
+    },
+  }, { "/x": 302 }],
+  ["a default backend whose path is the target", {
+    all: { annotations: { "rewrite-target": "/" }, paths: [], hasDefaultBackend: true },
+  }, { "/x/y": "/x/y" }],
   ["the longest path first", {
     short: specific({ "rewrite-target": "/short" }, "/a.*"),
     long: specific({ "rewrite-target": "/long" }, "/a/[a-z]+"),

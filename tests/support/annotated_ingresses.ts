@@ -18,7 +18,10 @@ export interface AnnotatedIngress {
   readonly host?: string;
   /** Hosts of a TLS entry whose Secret is missing. Missing: no such entry. */
   readonly tlsHosts?: readonly string[];
+  /** None: a rule without `http`. */
   readonly paths: readonly (readonly [path: string, pathType: string])[];
+  /** Whether its Service also is the default backend of its host. */
+  readonly hasDefaultBackend?: true;
   /** The Service behind its paths. Missing: `web`. */
   readonly service?: string;
   /**
@@ -101,7 +104,8 @@ export function annotatedSnapshot(
   }));
   const objects = Object.entries(ingresses).map(([name, ingress], i) => {
     const { annotations, host, tlsHosts, paths, isOutside, sharesWith } = ingress;
-    const { namespace = "default", service = "web" } = ingress;
+    const { namespace = "default", service = "web", hasDefaultBackend } = ingress;
+    const backend = { service: { name: service, port: { number: 80 } } };
     return {
       metadata: {
         namespace,
@@ -118,17 +122,12 @@ export function annotatedSnapshot(
       spec: {
         ingressClassName: isOutside ? "outside" : "pingress",
         ...(tlsHosts === undefined ? {} : { tls: [{ hosts: tlsHosts, secretName: "missing" }] }),
+        ...(hasDefaultBackend ? { defaultBackend: backend } : {}),
         rules: [{
           ...(host === undefined ? {} : { host }),
-          http: {
-            paths: paths.map(([path, pathType]) => {
-              return {
-                path,
-                pathType,
-                backend: { service: { name: service, port: { number: 80 } } },
-              };
-            }),
-          },
+          ...(paths.length === 0
+            ? {}
+            : { http: { paths: paths.map(([path, pathType]) => ({ path, pathType, backend })) } }),
         }],
       },
     };

@@ -229,6 +229,7 @@ export class PublishedModels {
       takesAnyHost: hosts.has(ANY_HOST),
       hasRules: true,
       defaultBackend: null,
+      rewrittenDefault: null,
       tls: tls.map(([host, name]) => tlsOf(namespace, host, name)),
       settings,
       regex: regexOf(ingress, rules),

@@ -15,7 +15,13 @@ import { asList, asObject, asText, fieldOf, isAbsent, quote } from "../../base/j
 import { isDying } from "../hosts/namespace_facts.ts";
 import { reportNginxAnnotations, reportWrongPrefixes } from "../annotations/nginx/annotations.ts";
 import { readAccepted, reportOwnAnnotations } from "../annotations/own_annotations.ts";
-import { type PathReader, readPathEntry, reportShape, unreadPath } from "./path_entry.ts";
+import {
+  type PathReader,
+  readPathEntry,
+  readRewrittenRest,
+  reportShape,
+  unreadPath,
+} from "./path_entry.ts";
 import { recordProblems, type Report } from "../../base/problems.ts";
 import { readBackend } from "./backend.ts";
 import { HostPlaces, RegexPlaces } from "../model/route_place.ts";
@@ -175,6 +181,10 @@ function readSpec(
     isDying: isDying(object),
     hasRules: !isEmpty(writtenRules),
     defaultBackend,
+    // One without rules is not rewritten in ingress-nginx either.
+    rewrittenDefault: hasDefaultBackend && !isEmpty(writtenRules)
+      ? readRewrittenRest(settings, reading)
+      : null,
     tls: Array.from(tls, (entry, i) => readTls(entry, `spec.tls[${i}]`, reading)),
     ...closing(refusals, requiredSecret, excess, []),
     protocolWish: readProtocolWish(nginx),
@@ -217,7 +227,7 @@ function canary(closing: Closing, report: Report) {
     remedy: "Remove the Ingress; removing the annotation alone makes it compete with production's",
   });
   return {
-    ...{ rules: [], hasRules: true, defaultBackend: null, tls: [] },
+    ...{ rules: [], hasRules: true, defaultBackend: null, rewrittenDefault: null, tls: [] },
     ...{ hosts: [], otherNames: [], wwwSettings: NO_WWW },
     ...{ takesAnyHost: false, sharesWith: [], isDying: false },
     ...closing,

@@ -152,6 +152,14 @@ function readWritten(entry: unknown, type: PathType): WrittenPath | null {
   return typeof path === "string" && path.startsWith("/") ? { path, type } : null;
 }
 
+/** Settings of what no path takes, which is the path "/" in ingress-nginx; null where that is not rewritten. */
+export function readRewrittenRest(
+  settings: RouteSettings,
+  reader: PathReader,
+): RouteSettings | null {
+  return readRewrite("/", settings, reader)?.settings ?? null;
+}
+
 function readRewrite(
   path: string,
   settings: RouteSettings,

@@ -5,8 +5,8 @@ import type { RouteSettings } from "./route_settings.ts";
 import type { Source } from "./source.ts";
 
 export function settingsOf(source: Source): RouteSettings[] {
-  const { settings, rules, regex, wwwSettings: { www, bare } } = source;
-  const own = [settings, www ?? [], bare ?? []].flat();
+  const { settings, rewrittenDefault, rules, regex, wwwSettings: { www, bare } } = source;
+  const own = [settings, rewrittenDefault ?? [], www ?? [], bare ?? []].flat();
   // Thousands of objects have the same for all of their paths.
   const areSame = regex === null && settings.policy?.httpsRedirect === undefined &&
     settings.filterSet?.filters.every(({ kind }) => kind !== "access") !== false;

@@ -45,7 +45,7 @@ export function claimPath(
     reportUnreachable(ingress, field, place, first, problems);
     return { field, routes: [], outcome: "unused" };
   }
-  const settings = (place.match.type === "Regex" ? rewrite?.settings : null) ?? own ?? undefined;
+  const settings = rewrite?.settings ?? own ?? undefined;
   return place.status(claims.claim(place, ingress, backend, settings).isServed);
 }
 

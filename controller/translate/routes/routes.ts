@@ -287,7 +287,8 @@ function claimRestOfHosts(
       obstacles.push(`the rest of ${showHost(host)} is up to ${whose}`);
     } else if (slash === null) {
       const place = ingress.hostPlaces.of(host, ingress.identity, DEFAULT_BACKEND_FIELD);
-      own.push(claims.claim(place, ingress, defaultBackend));
+      const settings = ingress.rewrittenDefault ?? ingress.settings;
+      own.push(claims.claim(place, ingress, defaultBackend, settings));
     }
   }
   if (own.length > 0) {
