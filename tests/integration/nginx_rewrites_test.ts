@@ -61,6 +61,19 @@ const CASES: readonly (readonly [
     regex: specific({ "use-regex": "true" }, "/v[0-9]+/a"),
     plain: { annotations: {}, paths: [["/Exact", "Exact"], ["/files", "Prefix"]] },
   }, { "/V12/A/b": "/V12/A/b", "/exactly": "/exactly", "/FILES": "/FILES", "/x/files": 404 }],
+  ["use-regex on the first Ingress of a host, which has no path", {
+    first: { annotations: { "use-regex": "true" }, paths: [] },
+    plain: { annotations: {}, paths: [["/files", "Prefix"]] },
+  }, { "/FILES": "/FILES", "/filesystem": "/filesystem", "/file": 404 }],
+  ["rewrite-target on the first Ingress of a host, whose only path it is", {
+    first: { annotations: { "rewrite-target": "/one" }, paths: [["/one", "Exact"]] },
+    plain: { annotations: {}, paths: [["/files", "Prefix"]] },
+  }, { "/FILES/x": "/FILES/x", "/onetwo": "/onetwo" }],
+  ["the same where a path / stands for the rest", {
+    first: { annotations: { "rewrite-target": "/one" }, paths: [["/one", "Exact"]] },
+    plain: { annotations: {}, paths: [["/", "Prefix"]] },
+    files: { annotations: { "denylist-source-range": "0.0.0.0/0" }, paths: [["/x", "Prefix"]] },
+  }, { "/X": "/X", "/x": 403, "/onetwo": "/onetwo" }],
   ["a default backend beside paths", {
     groups: {
       ...specific({ "rewrite-target": "/app/$2" }, "/api(/|$)(.*)"),

@@ -44,22 +44,11 @@ export function regexServers(
 ${hosts.map((host) => serverOf(host, port)).join("")}`;
 }
 
-const DEFAULT_LOCATION: Location = {
-  ...{
-    path: "/",
-    type: "Prefix",
-    name: "",
-    target: "",
-    usesRegex: false,
-    prefix: "",
-    denied: null,
-  },
-};
-
 function serverOf({ host, ingresses }: RegexHost, port: number): string {
   const all = locationsOf(ingresses);
   // What no path takes is the default backend's, whose location a Prefix / replaces where it stands.
-  const root = all.find(({ path, type }) => path === "/" && type === "Prefix") ?? DEFAULT_LOCATION;
+  const root = all.find(({ path, type }) => path === "/" && type === "Prefix") ??
+    restOf(ingresses);
   const locations = [root, ...all.filter((location) => location !== root)];
   return `  server {
     listen 127.0.0.1:${port};
@@ -94,14 +83,28 @@ function locationsOf(ingresses: RegexHost["ingresses"]): Location[] {
     for (const [path, written] of paths) {
       const type = typeOf(written);
       if (found.some((other) => other.path === path && other.type === type)) continue;
-      const target = annotations["rewrite-target"] ?? "";
-      const usesRegex = annotations["use-regex"] === "true";
-      const prefix = annotations["x-forwarded-prefix"] ?? "";
-      const denied = annotations["denylist-source-range"] ?? null;
-      found.push({ path, type, name, target, usesRegex, prefix, denied });
+      found.push({ path, type, name, ...annotatedBy(annotations) });
     }
   }
   return found;
+}
+
+/** As createServers makes it: with all that the first Ingress says, be its backend that of all others. */
+function restOf(ingresses: RegexHost["ingresses"]): Location {
+  const [[name, { annotations, hasDefaultBackend }]] = Object.entries(ingresses);
+  return {
+    ...{ path: "/", type: "Prefix", name: hasDefaultBackend ? name : "" },
+    ...annotatedBy(annotations),
+  };
+}
+
+function annotatedBy(annotations: AnnotatedIngress["annotations"]) {
+  return {
+    target: annotations["rewrite-target"] ?? "",
+    usesRegex: annotations["use-regex"] === "true",
+    prefix: annotations["x-forwarded-prefix"] ?? "",
+    denied: annotations["denylist-source-range"] ?? null,
+  };
 }
 
 /** As SetDefaultNGINXPathType of internal/k8s leaves it. */

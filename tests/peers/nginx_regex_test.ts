@@ -89,13 +89,13 @@ function randomIngress(random: Random, host: string, name: string): AnnotatedIng
   }
   const isPlain = random.oneIn(3);
   const paths = Array.from(
-    { length: 1 + random.below(3) },
+    { length: random.below(4) },
     () => isPlain ? random.pick(PLAIN) : [random.pick(PATTERNS), "ImplementationSpecific"] as const,
   );
   // A path that looks like one needs somebody who makes it one.
   if (!isPlain && annotations["rewrite-target"] === undefined) annotations["use-regex"] = "true";
   if (!isPlain && annotations["use-regex"] === "false") annotations["use-regex"] = "true";
-  return { host, annotations, paths };
+  return { host, annotations, paths, ...(random.oneIn(4) ? { hasDefaultBackend: true } : {}) };
 }
 
 function randomHost(random: Random, index: number): RegexHost {

@@ -1,15 +1,17 @@
 /**
  * Hosts whose paths are regular expressions. In: Ingresses, oldest first. Out: the hosts of which some
- * path asks for that by `use-regex` or `rewrite-target`: as in ingress-nginx it then holds for all paths
- * of the host, whosever they are; what a path of such a host is there; and which one has requests that
- * several take.
+ * path, or what no path takes, asks for that by `use-regex` or `rewrite-target`: as in ingress-nginx it then
+ * holds for all paths of the host, whosever they are; what a path of such a host is there; and which one has
+ * requests that several take.
  *
  * https://kubernetes.github.io/ingress-nginx/user-guide/ingress-path-matching/
  */
 import { asksForRegex, isRegex } from "../annotations/nginx/rewrite.ts";
 import type { Ownership } from "../hosts/ownership.ts";
+import { ANY_HOST } from "../model/host.ts";
 import type { RegexPath, RegexPlace, RoutePlace } from "../model/route_place.ts";
 import type { PathModel, RegexWish, Source, WrittenPath } from "../model/source.ts";
+import { isRoot } from "./catch_all.ts";
 import { writtenKey } from "./route_claims.ts";
 import { compareRoutes } from "./route_order.ts";
 
@@ -34,7 +36,7 @@ export function regexHosts(ingresses: readonly Source[], ownership: Ownership): 
   const candidates = new Set(
     wishing.flatMap(({ rules }) => rules.flatMap(({ host }) => host ?? [])),
   );
-  const all = firstPaths(ingresses, candidates, ownership);
+  const { owners, paths: all } = firstPaths(ingresses, candidates, ownership);
   const found = new Set<string>();
   const exact = new Map<string, Set<string>>();
   for (const { owner, host, path: { written, place } } of all) {
@@ -46,6 +48,10 @@ export function regexHosts(ingresses: readonly Source[], ownership: Ownership): 
     if (written.type === "Exact") setOf(exact, host).add(written.path);
     if (asksForRegex(written, owner.regex)) found.add(host);
   }
+  const roots = new Set(all.flatMap(({ host, path }) => isRoot(path) ? host : []));
+  for (const [host, { regex }] of owners) {
+    if (host !== ANY_HOST && !roots.has(host) && isRegex(REST, regex)) found.add(host);
+  }
   const hosts = new Map(
     Array.from(found, (host) => [host, { exact: setOf(exact, host), first: new Map() }] as const),
   );
@@ -53,10 +59,22 @@ export function regexHosts(ingresses: readonly Source[], ownership: Ownership): 
   return hosts;
 }
 
+/**
+ * What no path of a host takes: to ingress-nginx a location of its own, with the annotations of the Ingress that
+ * has named the host first, be it without a path. The host without a name has none.
+ */
+const REST: WrittenPath = { path: "/", type: "Prefix" };
+
 interface OwnedPath {
   readonly owner: Source;
   readonly host: string;
   readonly path: PathModel;
+}
+
+interface FirstPaths {
+  /** By host, who has named it first. */
+  readonly owners: ReadonlyMap<string, Source>;
+  readonly paths: readonly OwnedPath[];
 }
 
 /**
@@ -67,24 +85,27 @@ function firstPaths(
   ingresses: readonly Source[],
   hosts: ReadonlySet<string>,
   ownership: Ownership,
-): readonly OwnedPath[] {
+): FirstPaths {
   const own: OwnedPath[] = [];
   const guests: OwnedPath[] = [];
+  const owners = new Map<string, Source>();
   for (const owner of ingresses) {
     for (const { host, paths } of owner.rules) {
       if (host === null || !hosts.has(host)) continue;
       const standing = ownership.standing(host, owner.identity.ref.namespace);
       if (standing === "refused") continue;
+      if (standing !== "guest" && !owners.has(host)) owners.set(host, owner);
       const list = standing === "guest" ? guests : own;
       for (const path of paths) list.push({ owner, host, path });
     }
   }
   const taken = new Set<string>();
-  return [...own, ...guests].filter(({ host, path: { written } }) => {
+  const paths = [...own, ...guests].filter(({ host, path: { written } }) => {
     if (written === null) return true;
     const key = writtenKey(host, written);
     return taken.size < taken.add(key).size;
   });
+  return { owners, paths };
 }
 
 function addFirst(
