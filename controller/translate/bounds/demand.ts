@@ -47,11 +47,12 @@ function readDemand(
   source: Source,
   sizes: ObjectCache<RouteSettings, Sizes>,
 ): Demand {
-  const { rules, tls, fallback, authenticator, otherNames } = source;
+  const { rules, tls, defaultBackend, fallback, authenticator, otherNames } = source;
   const routes = new Map<string, number>();
   const hosts = new Set<string>();
   const upstreams = new Set<string>();
   if (fallback !== null) upstreams.add(fallback.id);
+  if (defaultBackend?.kind === "service") upstreams.add(defaultBackend.id);
   // Of what the operator names, no namespace has a share.
   if (authenticator?.isGlobal === false) upstreams.add(authenticator.backend.id);
   let bytes = 0;
@@ -78,7 +79,9 @@ function readDemand(
       hasMatch = true;
       add(routeId(host, match), host, match.value, backend);
     }
-    if (!hasMatch) add(routeId(host, WHOLE_HOST), host, WHOLE_HOST.value);
+    if (!hasMatch || defaultBackend !== null) {
+      add(routeId(host, WHOLE_HOST), host, WHOLE_HOST.value, defaultBackend ?? fallback);
+    }
   }
   // An alias costs a proxy no more than the route of a name that is redirected.
   for (const { host } of otherNames) {

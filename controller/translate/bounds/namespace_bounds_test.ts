@@ -170,3 +170,64 @@ function actionsOf({ routes }: Snapshot): string[] {
     }`
   ).sort();
 }
+
+/** With a default backend for the rest of its hosts. */
+function withDefaultBackend(name: string, count: number): Ingress {
+  const { metadata, spec } = ingress(name, "10.0.0.0/8", ["/a"]);
+  const hosts = Array.from({ length: count }, (_, i) => `${i}.${name}.example.com`);
+  return {
+    metadata,
+    spec: {
+      ...spec,
+      defaultBackend: { service: { name: "rest", port: { number: 80 } } },
+      rules: hosts.map((host) => ({ ...spec!.rules![0], host })),
+    },
+  };
+}
+
+Deno.test("the routes of default backends count among those of a namespace", () => {
+  const room = { ...ROOM, routes: 5, hostBytes: 10_000 };
+  const all = [withDefaultBackend("a", 2), withDefaultBackend("bb", 1)];
+  const { snapshot, full } = translated(all, room);
+  assert.deepEqual([snapshot.routes.length, full], [4, ["bb"]]);
+  const again = translated(all, { ...room, routes: 6 }, snapshot);
+  assert.deepEqual([again.snapshot.routes.length, again.full], [6, []]);
+});
+
+Deno.test("the endpoints of default backends count among those of a namespace", () => {
+  const service = (name: string) => ({
+    metadata: { namespace: "shop", name },
+    spec: { ports: [{ port: 80 }] },
+  });
+  const endpoints = (name: string, count: number) => ({
+    metadata: { namespace: "shop", name, labels: { "kubernetes.io/service-name": name } },
+    ports: [{ port: 80 }],
+    endpoints: Array.from({ length: count }, (_, i) => ({ addresses: [`10.1.0.${i + 1}`] })),
+  });
+  const catchAll = withDefaultBackend("all", 0);
+  const { snapshot } = translate(
+    {
+      ingresses: [
+        withDefaultBackend("a", 1),
+        {
+          ...catchAll,
+          spec: {
+            ingressClassName: "pingress",
+            defaultBackend: { service: { name: "all", port: { number: 80 } } },
+          },
+        },
+      ],
+      ingressClasses: [],
+      services: ["web", "rest", "all"].map(service),
+      endpointSlices: [endpoints("web", 1), endpoints("rest", 9), endpoints("all", 9)],
+      secrets: [],
+    },
+    null,
+    { ...OPTIONS, namespaceEndpoints: 7 },
+    () => 0,
+  );
+  const counts = snapshot.upstreams.map(({ id, addresses }) =>
+    `${id}: ${addresses.kind === "endpoints" ? addresses.endpoints.length : addresses.kind}`
+  );
+  assert.deepEqual(counts, ["shop/all:80: 3", "shop/rest:80: 3", "shop/web:80: 1"]);
+});
