@@ -1,7 +1,7 @@
 /**
  * Passwords that wait to be compared. In: checks of all event loops of the process. Out: their verdicts,
- * one after the other from one thread beside those of the traffic; `busy` at once where too many wait,
- * or too many of the same client. A password that was right for a hash is known from then on, so that
+ * one after the other from one thread beside those of the traffic; `busy` where too many wait, at once or
+ * to make room for a client that has fewer, or where too many of the same client do. A password that was right for a hash is known from then on, so that
  * its user does not wait behind guesses where another event loop has the connection; a check that a client
  * repeats while it waits is the same one.
  *
@@ -70,9 +70,9 @@ export class PasswordQueue {
     const pending = this.#pending.get(key);
     if (pending !== undefined) return pending;
     const count = this.#ofClient.get(client) ?? 0;
-    if (this.#waiting.size >= MAX_WAITING || count >= MAX_OF_CLIENT) {
-      return Promise.resolve("busy");
-    }
+    const hasRoom = count < MAX_OF_CLIENT &&
+      (this.#waiting.size < MAX_WAITING || this.#makeRoom(count + 1));
+    if (!hasRoom) return Promise.resolve("busy");
     this.#ofClient.set(client, count + 1);
     const { promise, resolve, reject } = Promise.withResolvers<PasswordVerdict>();
     this.#waiting.set(++this.#lastId, { check, client, settle: resolve, fail: reject });
@@ -108,6 +108,18 @@ export class PasswordQueue {
     this.#known.add(digest);
     const [oldest] = this.#known;
     if (this.#known.size > this.#maxKnown) this.#known.delete(oldest);
+  }
+
+  /**
+   * Ends the newest check of the client that has the most of them, unless that is no more than `count`: a few
+   * clients that send one guess after the other would keep everybody else from logging in.
+   */
+  #makeRoom(count: number): boolean {
+    const [[most, ofMost]] = [...this.#ofClient].sort(([, a], [, b]) => b - a);
+    if (ofMost <= count) return false;
+    const [id] = [...this.#waiting].findLast(([, { client }]) => client === most)!;
+    this.#remove(id)!.settle("busy");
+    return true;
   }
 
   #next(): void {

@@ -87,6 +87,38 @@ Deno.test("the thread is started once, by what prepares it or by the first check
   assert.equal(starts, 1);
 });
 
+Deno.test("clients that fill the queue make room for a login of another one, until all have as many", async () => {
+  const verifier = new PlainVerifier();
+  const delayed: VerifierRequest[] = [];
+  const queue = new PasswordQueue(() =>
+    Object.assign(verifier, {
+      postMessage: (request: VerifierRequest) => {
+        if (request.id !== NO_CHECK) delayed.push(request);
+      },
+    })
+  );
+  const busy: string[] = [];
+  const verify = (client: string, password: string) =>
+    queue.verify({ hash: "a", password, client }).then((verdict) => {
+      if (verdict === "busy") busy.push(`${client} ${password}`);
+      return verdict;
+    });
+  const guesses = Array.from({ length: 64 }, (_, i) => verify(`192.0.2.${i % 16}`, `${i}`));
+  const logins = Array.from({ length: 48 }, (_, i) => verify(`10.0.0.${i}`, "a"));
+  assert.equal(await verify("10.0.1.1", "a"), "busy", "all have one");
+  await new Promise((resume) => setTimeout(resume));
+  assert.equal(busy.length, 49);
+  // Of each client the newest went first; the check under way and the others are verified.
+  assert.ok(busy.includes("192.0.2.0 48") && !busy.includes("192.0.2.0 0"));
+  while (delayed.length > 0) {
+    const { id, hash, password } = delayed.shift()!;
+    verifier.onmessage!(new MessageEvent("message", { data: { id, isRight: hash === password } }));
+  }
+  assert.deepEqual(new Set(await Promise.all(logins)), new Set(["right"]));
+  const verdicts = await Promise.all(guesses);
+  assert.deepEqual(verdicts.map((verdict) => verdict === "wrong"), guesses.map((_, i) => i < 16));
+});
+
 Deno.test("addresses of one IPv6 /64 count as one client, and others are verified beside it", async () => {
   const silent: Verifier = { onmessage: null, onerror: null, postMessage() {}, terminate() {} };
   const queue = new PasswordQueue(() => silent);
