@@ -37,7 +37,7 @@ function lostRoute({ route, now }: LostRoute, before: Side) {
 }
 
 function openedPath({ route, dropped, isOpenToAll }: OpenedPath, after: Side) {
-  return { route: plainRoute(route, after), dropped, isOpenToAll };
+  return { route: route === null ? null : plainRoute(route, after), dropped, isOpenToAll };
 }
 
 function plainAnswer(answer: ProbedAnswer) {

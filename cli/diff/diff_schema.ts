@@ -96,7 +96,7 @@ export const DIFF_JSON = closed({
   ),
   opened: Type.Array(
     closed({
-      route: ROUTE,
+      route: nullable(ROUTE, "Null for the default backend."),
       dropped: Type.Array(TEXT, { description: "Checks that are gone; empty for a closed path." }),
       isOpenToAll: Type.Boolean(),
     }),

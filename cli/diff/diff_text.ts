@@ -6,7 +6,7 @@ import type { LostRoute, OpenedPath } from "../../dev/compare/exposure.ts";
 import type { ProbedAnswer } from "../../dev/compare/probed_answer.ts";
 import { shareTexts } from "../../dev/gateway/backend_shares.ts";
 import { count, printable } from "../../dev/terminal_text.ts";
-import type { Origin } from "../../shared/snapshot/types.ts";
+import type { Origin, Route } from "../../shared/snapshot/types.ts";
 import { formatProblems } from "../terminal/problem_text.ts";
 import type { Style } from "../terminal/style.ts";
 import { wrapLine } from "../terminal/wrapped_lines.ts";
@@ -89,15 +89,19 @@ function answerText(answer: ProbedAnswer): string {
     case "error":
       return `${answer.status}: ${answer.reason.replace(/\.$/, "")}`;
     case "redirect":
-      return `a redirect of ${routeText(answer.route)}`;
+      return `a redirect of ${takerText(answer.route)}`;
     case "forward": {
       const { route, upstreams } = answer;
       const target = route?.action.kind === "forward"
         ? shareTexts(route.action).join(" or ")
         : upstreams.join(" or ");
-      return `${target} by ${route === null ? "the default backend" : routeText(route)}`;
+      return `${target} by ${takerText(route)}`;
     }
   }
+}
+
+function takerText(route: Route | null): string {
+  return route === null ? "the default backend" : routeText(route);
 }
 
 function openedLines(
@@ -107,7 +111,8 @@ function openedLines(
   const what = dropped.length === 0
     ? "was closed, now forwards without a check"
     : `no longer has ${dropped.join(" and ")}${isOpenToAll ? ", nor any other check" : ""}`;
-  return [`! ${routeText(route)}${is(route.origin)}`, `  ${what}`];
+  const path = route === null ? "default backend" : routeText(route) + is(route.origin);
+  return [`! ${path}`, `  ${what}`];
 }
 
 function placesIn({ locate }: Side): (origin: Origin) => string {

@@ -5,7 +5,7 @@
 import { backendNameOf } from "../../shared/snapshot/forward_action.ts";
 import type { Route, Snapshot } from "../../shared/snapshot/types.ts";
 import { type Demand, droppedDemands, isOpen } from "./demands.ts";
-import { type Probe, probesOf } from "./probe.ts";
+import { type Probe, probesOf, REST_PROBES } from "./probe.ts";
 import { type ProbedAnswer, ProbedSnapshot } from "./probed_answer.ts";
 
 export interface LostRoute {
@@ -16,8 +16,8 @@ export interface LostRoute {
 }
 
 export interface OpenedPath {
-  /** The route that takes the requests now. */
-  readonly route: Route;
+  /** The route that takes the requests now; null for the default backend. */
+  readonly route: Route | null;
   /** The route that took them before; null for the default backend. */
   readonly before: Route | null;
   /** What clients needed and need no more; empty where the path was closed. */
@@ -29,7 +29,7 @@ export interface OpenedPath {
 export interface Exposure {
   /** In the order of the routes before. */
   readonly lost: readonly LostRoute[];
-  /** In the order of the routes now. */
+  /** In the order of the routes now, the default backend last. */
   readonly opened: readonly OpenedPath[];
 }
 
@@ -79,10 +79,10 @@ function backendKey(id: string): string {
 }
 
 function openedPaths(old: ProbedSnapshot, now: ProbedSnapshot): OpenedPath[] {
-  const found = new Map<Route, OpenedPath>();
+  const found = new Map<Route | null, OpenedPath>();
   const look = (was: ProbedAnswer, is: ProbedAnswer) => {
-    if (is.kind !== "forward" || is.route === null || found.has(is.route)) return;
-    const opened = openedPath(was, is.route, is);
+    if (is.kind !== "forward" || found.has(is.route)) return;
+    const opened = openedPath(was, is);
     if (opened !== null) found.set(is.route, opened);
   };
   const probe = (each: Probe) => look(old.answer(each), now.answer(each));
@@ -93,13 +93,13 @@ function openedPaths(old: ProbedSnapshot, now: ProbedSnapshot): OpenedPath[] {
     for (const each of now.probesOf(route)) probe(each);
   }
   for (const route of old.snapshot.routes) for (const each of old.probesOf(route)) probe(each);
-  return now.snapshot.routes.flatMap((route) => found.get(route) ?? []);
+  REST_PROBES.forEach(probe);
+  return [...now.snapshot.routes, null].flatMap((route) => found.get(route) ?? []);
 }
 
 function openedPath(
   was: ProbedAnswer,
-  route: Route,
-  { demands }: Extract<ProbedAnswer, { readonly kind: "forward" }>,
+  { route, demands }: Forwarded,
 ): OpenedPath | null {
   const { route: before } = was;
   if (was.kind === "error" && was.isClosed && isOpen(demands)) {

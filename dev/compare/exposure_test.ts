@@ -18,7 +18,7 @@ stringData: { auth: "a:{PLAIN}b" }
 ---
 `;
 
-/** One Ingress for each `host path service annotations`. */
+/** One Ingress for each `host path service annotations`; of the host `-` one with a default backend alone. */
 function ingresses(...rules: readonly string[]): string {
   return SERVICES + rules.map((rule, i) => {
     const [host, path, service, ...annotations] = rule.split(" ");
@@ -28,12 +28,18 @@ function ingresses(...rules: readonly string[]): string {
       return `nginx.ingress.kubernetes.io/${name}: "${value}"`;
     });
     const [name, port = "80"] = service.split(":");
-    return `apiVersion: networking.k8s.io/v1
+    const head = `apiVersion: networking.k8s.io/v1
 kind: Ingress
 metadata: { name: i${i}-${name}, annotations: { ${lines.join(", ")} } }
 spec:
   ingressClassName: pingress
-  rules:
+`;
+    if (host === "-") {
+      return `${head}  defaultBackend: { service: { name: ${name}, port: { number: 80 } } }
+---
+`;
+    }
+    return `${head}  rules:
     - host: "${host}"
       http:
         paths:
@@ -200,6 +206,40 @@ const CASES: readonly Case[] = [
     after: [`a.test / web ${LOGIN}`],
   },
   {
+    name: "a list of the default backend that is gone",
+    before: [`- / web ${LIST}`],
+    after: ["- / web"],
+    opened: ["default backend: allow-list, open"],
+  },
+  {
+    name: "a default backend that was closed, as an annotation is not supported",
+    before: ["- / web limit-rps=5"],
+    after: ["- / web"],
+    opened: ["default backend: closed, open"],
+  },
+  {
+    name: "a default backend with another check beside its list",
+    before: [`- / web ${LIST}`],
+    after: [`- / web ${LIST} ${LOGIN}`],
+  },
+  {
+    name: "a protected path whose requests the default backend gets now",
+    before: ["- / web", `a.test / web ${LIST}`],
+    after: ["- / web"],
+    opened: ["default backend: allow-list, open"],
+  },
+  {
+    name: "a rule for all hosts in place of a protected default backend",
+    before: [`- / web ${LIST}`],
+    after: [" / web"],
+    opened: ["* Prefix /: allow-list, open"],
+  },
+  {
+    name: "a redirect in place of a protected default backend",
+    before: [`- / web ${LIST}`],
+    after: ["- / web permanent-redirect=https://b.test"],
+  },
+  {
     name: "a protected path without a backend",
     before: [`a.test / web ${LOGIN}`],
     after: ["a.test / wbe"],
@@ -220,7 +260,9 @@ function found(before: string, after: string): { lost: string[]; opened: string[
       return `${route.id}: ${what}`;
     }),
     opened: opened.map(({ route, dropped, isOpenToAll }) =>
-      `${route.id}: ${dropped.join(" and ") || "closed"}${isOpenToAll ? ", open" : ""}`
+      `${route?.id ?? "default backend"}: ${dropped.join(" and ") || "closed"}${
+        isOpenToAll ? ", open" : ""
+      }`
     ),
   };
 }

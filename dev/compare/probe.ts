@@ -25,7 +25,9 @@ export interface Probe {
 const ANY = "pingress-diff";
 
 /** None for a route whose regular expressions do not show what they match. */
-export function probesOf({ host, match, listeners = ["http"] }: Route): Probe[] {
+export function probesOf(
+  { host, match, listeners = ["http"] }: Pick<Route, "host" | "match" | "listeners">,
+): Probe[] {
   const { method = "GET", headers = [], query = [] } = match;
   if ([...headers, ...query].some(({ type }) => type === "Regex")) return [];
   const parameters = query.map(({ name, value }) =>
@@ -44,6 +46,12 @@ export function probesOf({ host, match, listeners = ["http"] }: Route): Probe[] 
     }))
   );
 }
+
+/** Requests that no host and no path is written for. */
+export const REST_PROBES: readonly Probe[] = probesOf({
+  host: "*",
+  match: { path: { type: "Prefix", value: "/" } },
+});
 
 function pathsOf({ type, value }: PathMatch): string[] {
   switch (type) {

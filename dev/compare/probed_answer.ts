@@ -20,7 +20,7 @@ export type ProbedAnswer =
     readonly upstreams: readonly string[];
     readonly demands: Demands;
   }
-  | { readonly kind: "redirect"; readonly route: Route }
+  | { readonly kind: "redirect"; readonly route: Route | null }
   /** `isClosed`: on purpose, since protection cannot be honoured. */
   | {
     readonly kind: "error";
@@ -80,12 +80,18 @@ export class ProbedSnapshot {
   }
 
   #answerOf({ action, route }: Target): ProbedAnswer {
-    const filters = this.#filters.get(route?.filterSet ?? "") ?? [];
+    // A default action is no route: what its Ingress asks for stands at its backends.
+    const filterSet = route !== null
+      ? route.filterSet
+      : action.kind === "forward"
+      ? action.backends[0]?.filterSet
+      : undefined;
+    const filters = this.#filters.get(filterSet ?? "") ?? [];
     const problem = route === null ? null : brokenMatch(route.match, compilePattern);
     if (problem !== null) {
       return { kind: "error", route, status: 500, reason: problem, isClosed: false };
     }
-    if (route !== null && filters.some(isRedirect)) return { kind: "redirect", route };
+    if (filters.some(isRedirect)) return { kind: "redirect", route };
     if (action.kind === "reply") {
       const { status, reason, closed = false } = action;
       return { kind: "error", route, status, reason, isClosed: closed };
