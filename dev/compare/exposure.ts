@@ -94,7 +94,20 @@ function openedPaths(old: ProbedSnapshot, now: ProbedSnapshot): OpenedPath[] {
   }
   for (const route of old.snapshot.routes) for (const each of old.probesOf(route)) probe(each);
   REST_PROBES.forEach(probe);
+  probesBelow(old.snapshot, now.snapshot).forEach(probe);
+  probesBelow(now.snapshot, old.snapshot).forEach(probe);
   return [...now.snapshot.routes, null].flatMap((route) => found.get(route) ?? []);
+}
+
+/** Requests for the hosts that only one side has, with the paths that wildcards over them have on the other. */
+function probesBelow(wildcards: Snapshot, hosts: Snapshot): readonly Probe[] {
+  const known = new Set(wildcards.routes.map(({ host }) => host));
+  const own = new Set(hosts.routes.flatMap(({ host }) => known.has(host) ? [] : host));
+  const broader = wildcards.routes.filter(({ host }) => host.startsWith("*"));
+  return [...own].flatMap((host) =>
+    broader.filter((route) => host.endsWith(route.host.slice(1)))
+      .flatMap((route) => probesOf({ ...route, host }))
+  );
 }
 
 function openedPath(

@@ -240,6 +240,30 @@ const CASES: readonly Case[] = [
     after: ["- / web permanent-redirect=https://b.test"],
   },
   {
+    name: "a host that is new below a wildcard with a protected path",
+    before: [`*.test / web`, `*.test /admin web ${LIST}`],
+    after: [`*.test / web`, `*.test /admin web ${LIST}`, "a.test / web"],
+    opened: ["a.test Prefix /: allow-list, open"],
+  },
+  {
+    name: "a host that is new below a protected path of all hosts",
+    before: [` /admin web ${LIST}`],
+    after: [` /admin web ${LIST}`, "a.test / web"],
+    opened: ["a.test Prefix /: allow-list, open"],
+  },
+  {
+    name: "a protected host that is gone below a wildcard with an open path",
+    before: ["*.test /open web", `a.test / web ${LIST}`],
+    after: ["*.test /open web"],
+    lost: ["a.test Prefix /: 404"],
+    opened: ["*.test Prefix /open: allow-list, open"],
+  },
+  {
+    name: "a host that is new beside a protected path of another",
+    before: [`b.test /admin web ${LIST}`],
+    after: [`b.test /admin web ${LIST}`, "a.test / web"],
+  },
+  {
     name: "a protected path without a backend",
     before: [`a.test / web ${LOGIN}`],
     after: ["a.test / wbe"],
