@@ -320,11 +320,11 @@ export class ClientStream extends Stream implements UpstreamExchange {
   }
 
   protected finished(): void {
+    if (this.sender.hasFailed) this.#onDeaf?.();
     // As long as its client has not taken all of it, it holds part of the connection's window: with its place
     // given to others, slow clients would hold all of that.
     if (!this.body.isConsumed) return;
     this.#leave();
-    if (this.sender.hasFailed) this.#onDeaf?.();
     if (this.#phase === RELEASED) this.#giveBack();
   }
 

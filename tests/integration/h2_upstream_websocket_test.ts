@@ -15,6 +15,8 @@ const HANDSHAKE = "GET /chat?x=1 HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade
   "Sec-WebSocket-Protocol: chat\r\n\r\n";
 const TUNNELS = { settings: [[SETTING.ENABLE_CONNECT_PROTOCOL, 1]] } as const;
 
+const LAST_WORDS = data(1, "last words", { end: true });
+
 const asked = (peer: H2Peer) => peer.stream(1).heads.length > 0;
 
 /** Reads until all of this has come. */
@@ -115,22 +117,24 @@ Deno.test("a backend that resets the tunnel ends it for the client", async () =>
 });
 
 for (
-  const [name, last] of [
-    ["resets it without an error", [rstStream(1, CODE.NO_ERROR)]],
-    ["cancels it", [rstStream(1, CODE.CANCEL)]],
-    ["ends its connection", []],
+  const [name, ...last] of [
+    ["resets it without an error", [LAST_WORDS], [rstStream(1, CODE.NO_ERROR)]],
+    ["resets it at the same time", [LAST_WORDS, rstStream(1, CODE.NO_ERROR)]],
+    ["cancels it", [LAST_WORDS], [rstStream(1, CODE.CANCEL)]],
+    ["ends its connection", [LAST_WORDS]],
   ] as const
 ) {
   Deno.test(`a backend that ends the tunnel and then ${name} ends it for a client that is silent`, async () => {
     await using backend = new H2Backend(async (peer) => {
       await peer.until("the request", () => asked(peer));
-      await peer.send(headers(1, [[":status", "200"]]), data(1, "last words", { end: true }));
-      await peer.send(...last);
-      if (last.length > 0) await peer.ended();
+      await peer.send(headers(1, [[":status", "200"]]));
+      await peer.until("an open tunnel", () => peer.stream(1).body === "first words");
+      for (const frames of last) await peer.send(...frames);
+      if (name !== "ends its connection") await peer.ended();
     }, TUNNELS);
     using proxy = new H2UpstreamProxy([backend.port]);
     using client = await Peer.connect(proxy.port);
-    await client.send(HANDSHAKE);
+    await client.send(`${HANDSHAKE}first words`);
     await expect(client, "last words");
     await client.ended();
     await until("no request is under way", () => proxy.server.upstreamRequestCount === 0);
