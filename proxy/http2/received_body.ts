@@ -251,6 +251,11 @@ export class ReceivedBody implements Body {
     if (this.#resolve !== null) this.#deadline = this.#deadlines.in(this.#timeout);
   }
 
+  /** The wait under way, unless it is paused, begins at `now`: the peer could not send until then. */
+  restart(now: number): void {
+    if (this.#deadline !== NO_DEADLINE) this.#deadline = this.#deadlines.after(now, this.#timeout);
+  }
+
   /** Its exchange is over: nobody will read it. */
   release(): void {
     this.#drop();

@@ -344,11 +344,10 @@ export class ServerStream extends Stream implements Exchange {
     super.check(now);
     if (now >= this.#lingerDeadline) return this.stopLingering();
     // An early answer is heard out.
-    const isUploading = !this.isOver && this.#expired === null;
-    if (!isUploading || !this.body.isOverdue(now) || this.#isSilentCall()) return;
-    // It is not late where it may not send: then it is the readers of other streams that are.
-    if (this.connection.receiveWindow.isOpen) this.#expire("body_timeout");
-    else this.body.resume();
+    if (this.isOver || this.#expired !== null) return;
+    // While streams that are not read hold all of the connection's window, its client may not send.
+    if (!this.connection.receiveWindow.isOpen) this.body.restart(now);
+    else if (this.body.isOverdue(now) && !this.#isSilentCall()) this.#expire("body_timeout");
   }
 
   /**
