@@ -71,8 +71,8 @@ export class Http1ClientConnection implements UpstreamExchange, Deadlined {
   #failure: ProxyError | null = null;
   awaitedClient = false;
   #uploading = false;
-  /** The backend has stopped to take what it is sent. */
-  #isRefused = false;
+  /** The backend is to respond before the body goes on: with 100 (Continue), or as it reads no more of it. */
+  #awaitsBackend = false;
   /** Bytes pass both ways: their deadlines are the tunnel's. */
   #tunnel = false;
 
@@ -167,7 +167,7 @@ export class Http1ClientConnection implements UpstreamExchange, Deadlined {
     this.#idle = false;
     this.#deadline = NO_DEADLINE; // That of its time in the pool.
     this.#hasResponded = false;
-    this.#headed = this.#isRefused = this.awaitedClient = false;
+    this.#headed = this.#awaitsBackend = this.awaitedClient = false;
     this.#method = request.method;
     this.#upgrade = request.upgrade;
     const chunked = request.bodyLength === UNKNOWN_LENGTH;
@@ -290,7 +290,7 @@ export class Http1ClientConnection implements UpstreamExchange, Deadlined {
       this.#body.beginTunnel();
       this.#tunnel = true;
     }
-    if (response.status === 100 && this.#uploading) this.#deadline = NO_DEADLINE;
+    if (response.status === 100 && this.#uploading) this.#endContinue();
     if (response.status >= 200) {
       this.#headed = true;
       this.#deadline = NO_DEADLINE;
@@ -391,10 +391,17 @@ export class Http1ClientConnection implements UpstreamExchange, Deadlined {
   /** The client may wait for a 100 (Continue): it is to come in time, unless the body does. */
   #awaitContinue(first: Promise<unknown>): void {
     this.#awaitHead();
+    this.#awaitsBackend = true;
     const begun = () => {
-      if (this.#uploading && !this.#headed) this.#deadline = NO_DEADLINE;
+      if (this.#uploading && !this.#headed) this.#endContinue();
     };
     first.then(begun, begun);
+  }
+
+  /** It is the client's turn now. */
+  #endContinue(): void {
+    this.#awaitsBackend = false;
+    this.#deadline = NO_DEADLINE;
   }
 
   /**
@@ -403,8 +410,8 @@ export class Http1ClientConnection implements UpstreamExchange, Deadlined {
    */
   #uploadFailed = (thrown: unknown): void => {
     const error = asProxyError(thrown, "internal");
-    this.#isRefused = error.side === "upstream";
-    if (!this.#isRefused) this.abort(error);
+    this.#awaitsBackend = error.side === "upstream";
+    if (!this.#awaitsBackend) this.abort(error);
     else if (!this.#closed && !this.#headed) this.#awaitHead();
   };
 
@@ -412,7 +419,7 @@ export class Http1ClientConnection implements UpstreamExchange, Deadlined {
     const error = new ProxyError(code, detail);
     this.#failure ??= error;
     this.awaitedClient = code === "upstream_closed" && this.#uploading && !this.#output.writing &&
-      !this.#isRefused;
+      !this.#awaitsBackend;
     this.close();
     return error;
   }

@@ -309,9 +309,9 @@ export class ClientStream extends Stream implements UpstreamExchange {
   }
 
   protected broken(error: ProxyError): void {
+    // A client that waits for a 100 (Continue) waits for the backend.
     this.awaitedClient = error.code === "upstream_closed" && this.#phase < FINAL &&
-      this.#isSending &&
-      this.sender.isReading;
+      this.#isSending && this.sender.isReading && this.sender.sent !== this.#sentUnasked;
     this.#failed(error);
     const waiting = this.#waiting;
     this.#waiting = null;

@@ -74,28 +74,42 @@ Deno.test("an endpoint that never responds is ejected after three failures", asy
   assert.equal(silent.accepted, 3);
 });
 
-for (const protocol of ["http", "h2c"] as const) {
-  Deno.test(`an endpoint that gives up slow uploads is not ejected for its clients: ${protocol}`, async () => {
-    const impatient = () =>
-      protocol === "http"
-        ? new Backend(async (peer) => void await peer.reader.head("request"))
-        : new H2Backend(async (peer) => {
-          for (let id = 1; peer.ending === ""; id += 2) {
-            await peer.until("the beginning of a body", () => peer.stream(id).body !== "");
-            await peer.send(rstStream(id));
-          }
-        });
-    await using first = impatient();
-    await using second = impatient();
-    using proxy = new H2UpstreamProxy([first.port, second.port], { protocol });
-    for (let i = 0; i < 8; i++) {
-      using client = await Peer.connect(proxy.port);
-      const head = "POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 5\r\n\r\n";
-      assert.equal(statusOf(await client.ask(`${head}a`)), 502);
+/** Endpoints that close, or reset the stream, at the beginning of each request; in HTTP/2 once its body has begun. */
+function closingBackend(protocol: "http" | "h2c", hasBody: boolean) {
+  if (protocol === "http") {
+    return new Backend(async (peer) => void await peer.reader.head("request"));
+  }
+  return new H2Backend(async (peer) => {
+    for (let id = 1; peer.ending === ""; id += 2) {
+      await peer.until(
+        "a request",
+        () => hasBody ? peer.stream(id).body !== "" : peer.stream(id).heads.length > 0,
+      );
+      await peer.send(rstStream(id));
     }
-    const ejected = proxy.lines.filter(({ message }) => message === "Endpoint ejected");
-    assert.deepEqual(ejected, []);
   });
+}
+
+for (const protocol of ["http", "h2c"] as const) {
+  for (
+    const [name, field, body, ejected] of [
+      ["gives up slow uploads is not ejected for its clients", "", "a", 0],
+      ["closes before 100 (Continue) is ejected", "Expect: 100-continue\r\n", "", 1],
+    ] as const
+  ) {
+    Deno.test(`an endpoint that ${name}: ${protocol}`, async () => {
+      await using first = closingBackend(protocol, body !== "");
+      await using second = closingBackend(protocol, body !== "");
+      using proxy = new H2UpstreamProxy([first.port, second.port], { protocol });
+      for (let i = 0; i < 8; i++) {
+        using client = await Peer.connect(proxy.port);
+        const head = `POST / HTTP/1.1\r\nHost: a.test\r\n${field}Content-Length: 5\r\n\r\n`;
+        assert.equal(statusOf(await client.ask(head + body)), 502);
+      }
+      const ejections = proxy.lines.filter(({ message }) => message === "Endpoint ejected");
+      assert.equal(ejections.length, ejected);
+    });
+  }
 }
 
 Deno.test("an endpoint that does not speak TLS is ejected too", async () => {
