@@ -17,7 +17,7 @@ import type { ObjectView } from "../../kube/store.ts";
 import { type ApiResult, CONFIG_MAPS, type KubeObject } from "../../kube/types.ts";
 import type { Entries, LiveConfigMap } from "./objects.ts";
 import { OwnWrites, type Seen } from "./own_writes.ts";
-import { type Content, PUBLISHED_LABEL, removalOf } from "./repair.ts";
+import { type Content, mustBeMadeAnew, PUBLISHED_LABEL, removalOf } from "./repair.ts";
 import {
   type ClaimsReading,
   claimsText,
@@ -192,7 +192,7 @@ export class ClaimsKeeper {
     const seen = this.#seen();
     // A write that comes too late, by a leader of before, must not undo that of the next one.
     let version = seen?.version ?? "";
-    if (seen !== null && (content === null || seen.object.immutable === true)) {
+    if (seen !== null && (content === null || mustBeMadeAnew(seen.object, content))) {
       const { uid } = seen.object.metadata;
       const options = uid === undefined ? {} : { uid };
       const deleted = await client.delete(CONFIG_MAPS, namespace, CLAIMS_NAME, options);

@@ -72,12 +72,19 @@ class Server {
       const error = { code: this.refusal, reason: "Forbidden", message: "no", retryAfter: null };
       return { ok: false, error };
     }
-    const resourceVersion = String(++this.#version);
     const { data, binaryData } = object as ClaimsConfigMap;
-    const stored = {
-      ...object,
+    const all = {
       data: { ...this.#foreign.data, ...data },
       binaryData: { ...this.#foreign.binaryData, ...binaryData },
+    };
+    if (Object.keys(all.data).some((key) => Object.hasOwn(all.binaryData, key))) {
+      const message = "duplicate of key present in binaryData";
+      return { ok: false, error: { code: 422, reason: "Invalid", message, retryAfter: null } };
+    }
+    const resourceVersion = String(++this.#version);
+    const stored = {
+      ...object,
+      ...all,
       metadata: { ...object.metadata, uid: "1", resourceVersion },
     };
     this.writes.push("apply");
@@ -147,6 +154,18 @@ Deno.test("a deleted or damaged record is restored", async () => {
     assert.deepEqual(new Map(server.keeper().claims()), new Map(claims));
   }
   assert.equal(server.writes.length, 1 + damages.length);
+});
+
+Deno.test("a record whose key somebody else has put into the other field is made again", async () => {
+  const server = new Server();
+  const keeper = server.keeper();
+  const claims = claimsOf({ "shop.test": ["victim"] });
+  keeper.plan(claims);
+  server.put({}, { "claims.json": "ZGFtYWdlZA==" });
+  await keeper.run();
+  assert.deepEqual(server.writes, ["delete", "apply"]);
+  assert.deepEqual(new Map(server.keeper().claims()), new Map(claims));
+  assert.deepEqual(keeper.problems, []);
 });
 
 Deno.test("a compressed record that somebody else has put beside the text is removed", async () => {
