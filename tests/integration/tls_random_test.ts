@@ -4,6 +4,7 @@
  * nothing stays.
  */
 import assert from "node:assert/strict";
+import type { Limits } from "../../proxy/http/limits.ts";
 import { Random } from "../fuzz/random.ts";
 import { Backend, until } from "../support/backend.ts";
 import { certificateFor, TlsClient, TlsProxy } from "../support/tls_proxy.ts";
@@ -29,6 +30,7 @@ class DamagingRelay {
   readonly #random: Random;
   readonly #damage: Damage;
   #connections: Deno.TcpConn[] = [];
+  #isClosed = false;
   readonly #over: Promise<unknown>;
 
   constructor(port: number, random: Random, damage: Damage) {
@@ -43,6 +45,7 @@ class DamagingRelay {
 
   /** Breaks off what is left. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     this.#break();
     await this.#over;
   }
@@ -52,6 +55,7 @@ class DamagingRelay {
     this.#listener.close();
     const proxy = await Deno.connect({ hostname: "127.0.0.1", port });
     this.#connections = [client, proxy];
+    if (this.#isClosed) return this.#break();
     await Promise.all([
       this.#pass(client, proxy, !this.#damage.fromProxy),
       this.#pass(proxy, client, this.#damage.fromProxy),
@@ -113,12 +117,20 @@ async function write(to: Deno.TcpConn, bytes: Uint8Array): Promise<void> {
   for (let at = 0; at < bytes.length;) at += await to.write(bytes.subarray(at));
 }
 
-/** One connection through a relay: the status that its client has got, or what came in place of it. */
-async function visit(port: number, random: Random, damage: Damage): Promise<string> {
+/**
+ * One connection through a relay: the status that its client has got, or what came in place of it. Where a flight
+ * does not come, `end` ends the wait, or else the proxy's deadline.
+ */
+async function visit(
+  port: number,
+  random: Random,
+  damage: Damage,
+  end?: Promise<unknown>,
+): Promise<string> {
   const relay = new DamagingRelay(port, random, damage);
   const version = random.pick(["TLSv1.2", "TLSv1.3"] as const);
+  end?.then(() => relay.close());
   try {
-    // Where a flight does not come, the proxy's deadline ends the wait.
     using client = await TlsClient.connect(relay.port, { version });
     client.socket.on("error", () => {});
     return (await client.ask(GET)).slice(0, 12);
@@ -149,31 +161,46 @@ Deno.test("TLS connections that are damaged anywhere leave nothing behind, and o
   console.log(`seed ${seed}`);
   const random = new Random(seed);
   await using backend = new Backend();
-  using proxy = await TlsProxy.start({
-    certificates: [await certificateFor("a", { names: ["a.test"] })],
-    endpoints: [backend.port],
-    limits: {
-      handshakeTimeout: 500,
-      requestHeadTimeout: 500,
-      clientIdleTimeout: 500,
-      upstreamIdleTimeout: 500,
-    },
+  const certificates = [await certificateFor("a", { names: ["a.test"] })];
+  const start = (limits: Partial<Limits>) =>
+    TlsProxy.start({ certificates, endpoints: [backend.port], limits });
+  const upstreamIdleTimeout = 500;
+  using patient = await start({ upstreamIdleTimeout });
+  // Connections that nobody damages may take longer than its deadlines.
+  using strict = await start({
+    ...{ handshakeTimeout: 500, requestHeadTimeout: 500, clientIdleTimeout: 500 },
+    upstreamIdleTimeout,
   });
-  const isQuiet = () => proxy.server.connectionCount === 0 && proxy.server.idleUpstreamCount === 0;
+  const proxies = [patient, strict];
   const before = openSockets();
   for (let i = 0; i < CONNECTIONS; i += BATCH) {
-    await Promise.all(Array.from({ length: BATCH }, async () => {
-      const kind = random.pick(DAMAGES);
+    const { promise: served, resolve: end } = Promise.withResolvers<void>();
+    const whole: Promise<void>[] = [];
+    const damaged: Promise<string>[] = [];
+    for (let n = 0; n < BATCH; n++) {
+      const kind = n === 0 ? "none" : random.pick(DAMAGES);
       const damage = { kind, at: random.below(FLIGHT), fromProxy: random.oneIn(3) };
-      const got = await visit(proxy.port, random.fork(), damage);
-      if (kind === "none") assert.equal(got, "HTTP/1.1 200", JSON.stringify(damage));
-    }));
-    using client = await proxy.connect();
-    assert.match(await client.ask(GET), /^HTTP\/1\.1 200 /);
+      if (kind === "none") {
+        whole.push(
+          visit(patient.port, random.fork(), damage).then((got) => {
+            assert.equal(got, "HTTP/1.1 200", JSON.stringify(damage));
+          }),
+        );
+      } else if (random.oneIn(2)) damaged.push(visit(strict.port, random.fork(), damage));
+      else damaged.push(visit(patient.port, random.fork(), damage, served));
+    }
+    await Promise.all(whole).finally(end);
+    await Promise.all(damaged);
   }
-  await until("no connection is left", isQuiet);
+  for (const { server } of proxies) {
+    await until(
+      "no connection is left",
+      () => server.connectionCount === 0 && server.idleUpstreamCount === 0,
+    );
+  }
   if (before !== null) {
     await until("no socket is left", () => openSockets()! <= before);
   }
-  assert.deepEqual(proxy.lines.filter(({ level }) => level === "error"), []);
+  const errors = proxies.flatMap(({ lines }) => lines.filter(({ level }) => level === "error"));
+  assert.deepEqual(errors, []);
 });
