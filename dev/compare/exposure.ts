@@ -94,20 +94,36 @@ function openedPaths(old: ProbedSnapshot, now: ProbedSnapshot): OpenedPath[] {
   }
   for (const route of old.snapshot.routes) for (const each of old.probesOf(route)) probe(each);
   REST_PROBES.forEach(probe);
-  probesBelow(old.snapshot, now.snapshot).forEach(probe);
-  probesBelow(now.snapshot, old.snapshot).forEach(probe);
+  const guarded = old.snapshot.routes.filter((route) => isGuarded(old.answerOf(route)));
+  for (const each of probesBelow(now.snapshot, old.snapshot, guarded)) probe(each);
+  for (const each of probesBelow(old.snapshot, now.snapshot, now.snapshot.routes)) probe(each);
   return [...now.snapshot.routes, null].flatMap((route) => found.get(route) ?? []);
 }
 
-/** Requests for the hosts that only one side has, with the paths that wildcards over them have on the other. */
-function probesBelow(wildcards: Snapshot, hosts: Snapshot): readonly Probe[] {
-  const known = new Set(wildcards.routes.map(({ host }) => host));
-  const own = new Set(hosts.routes.flatMap(({ host }) => known.has(host) ? [] : host));
-  const broader = wildcards.routes.filter(({ host }) => host.startsWith("*"));
-  return [...own].flatMap((host) =>
-    broader.filter((route) => host.endsWith(route.host.slice(1)))
-      .flatMap((route) => probesOf({ ...route, host }))
-  );
+/**
+ * Requests for the hosts of `one` that the other has no routes for, with the paths of wildcards over them in
+ * `routes`. One by one: of thousands of hosts and paths there are millions.
+ */
+function* probesBelow(
+  one: Snapshot,
+  other: Snapshot,
+  routes: readonly Route[],
+): Generator<Probe> {
+  const known = new Set(other.routes.map(({ host }) => host));
+  const own = new Set(one.routes.map(({ host }) => host));
+  const wildcards = routes.filter(({ host }) => host.startsWith("*"));
+  for (const host of own.difference(known)) {
+    for (const route of wildcards) {
+      if (host.endsWith(route.host.slice(1))) yield* probesOf({ ...route, host });
+    }
+  }
+}
+
+/** Whether clients have to pass a check, or none can: only such paths can be opened. */
+function isGuarded(answer: ProbedAnswer): boolean {
+  return answer.kind === "forward"
+    ? !isOpen(answer.demands)
+    : answer.kind === "error" && answer.isClosed;
 }
 
 function openedPath(
