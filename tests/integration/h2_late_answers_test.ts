@@ -1,5 +1,6 @@
 /** Answers of a backend that were on their way when their requests were cancelled. */
 import assert from "node:assert/strict";
+import type { Limits } from "../../proxy/http/limits.ts";
 import { Peer, until } from "../support/backend.ts";
 import { data, FRAME, get, headers, repeat, rstStream } from "../support/h2_frames.ts";
 import { H2Backend, H2Peer } from "../support/h2_peer.ts";
@@ -7,29 +8,56 @@ import { H2UpstreamProxy } from "../support/h2_upstream.ts";
 
 const OK = [[":status", "200"]] as const;
 
-Deno.test("a late response to one of 300 cancelled requests harms no other request", async () => {
-  const backends: H2Peer[] = [];
-  await using backend = new H2Backend(async (peer) => {
-    backends.push(peer);
+/** A client whose request waits for its response on the first connection to a backend. */
+class WaitingScene implements AsyncDisposable {
+  /** What the backend sees of each connection. */
+  readonly backends: H2Peer[] = [];
+  readonly backend = new H2Backend(async (peer) => {
+    this.backends.push(peer);
     await peer.ended();
   });
-  using proxy = new H2UpstreamProxy([backend.port], {
-    limits: { http2Resets: 1_000 },
-    server: { h2c: true },
-  });
-  await using other = await H2Peer.connect(proxy.port);
-  await other.send(headers(1, get("/"), { end: true }));
-  await until("the other's request", () => backends[0]?.stream(1).over);
-  const [peer] = backends;
+  readonly proxy: H2UpstreamProxy;
+  other!: H2Peer;
 
-  await using client = await H2Peer.connect(proxy.port);
-  for (let round = 1; round <= 6; round++) {
-    const ids = Array.from({ length: 50 }, () => client.nextStream());
-    await client.send(...ids.map((id) => headers(id, get("/"), { end: true })));
-    await until("the requests", () => peer.count(FRAME.HEADERS) === 1 + 50 * round);
-    await client.send(...ids.map((id) => rstStream(id)));
-    await until("their resets", () => peer.count(FRAME.RST_STREAM) === 50 * round);
+  private constructor(limits: Partial<Limits>) {
+    this.proxy = new H2UpstreamProxy([this.backend.port], { limits, server: { h2c: true } });
   }
+
+  static async start(limits: Partial<Limits> = {}): Promise<WaitingScene> {
+    const scene = new WaitingScene(limits);
+    scene.other = await H2Peer.connect(scene.proxy.port);
+    await scene.other.send(headers(1, get("/"), { end: true }));
+    await until("the other's request", () => scene.backends[0]?.stream(1).over);
+    return scene;
+  }
+
+  /** Frames of a type that the backend has got. */
+  count(type: number): number {
+    return this.backends.reduce((all, peer) => all + peer.count(type), 0);
+  }
+
+  /** Sends so many requests, and cancels them once the backend has them. */
+  async cancel(client: H2Peer, count: number): Promise<void> {
+    const [heads, resets] = [this.count(FRAME.HEADERS), this.count(FRAME.RST_STREAM)];
+    const ids = Array.from({ length: count }, () => client.nextStream());
+    await client.send(...ids.map((id) => headers(id, get("/"), { end: true })));
+    await until("the requests", () => this.count(FRAME.HEADERS) === heads + count);
+    await client.send(...ids.map((id) => rstStream(id)));
+    await until("their resets", () => this.count(FRAME.RST_STREAM) === resets + count);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.other[Symbol.asyncDispose]();
+    this.proxy[Symbol.dispose]();
+    await this.backend[Symbol.asyncDispose]();
+  }
+}
+
+Deno.test("a late response to one of 300 cancelled requests harms no other request", async () => {
+  await using scene = await WaitingScene.start({ http2Resets: 1_000 });
+  const { backend, backends: [peer], proxy, other } = scene;
+  await using client = await H2Peer.connect(proxy.port);
+  for (let round = 0; round < 6; round++) await scene.cancel(client, 50);
   // As if it had sent that before it read any of them.
   await peer.send(headers(3, OK), data(3, "late", { end: true }));
   await peer.send(headers(1, OK), data(1, "ok", { end: true }));
@@ -56,23 +84,10 @@ for (const [name, last] of [["resets the stream", [rstStream(1, 0)]], ["closes",
 }
 
 Deno.test("the rest of cancelled responses in small frames harms no other request", async () => {
-  const backends: H2Peer[] = [];
-  await using backend = new H2Backend(async (peer) => {
-    backends.push(peer);
-    await peer.ended();
-  });
-  using proxy = new H2UpstreamProxy([backend.port], { server: { h2c: true } });
-  await using other = await H2Peer.connect(proxy.port);
-  await other.send(headers(1, get("/"), { end: true }));
-  await until("the other's request", () => backends[0]?.stream(1).over);
-  const [peer] = backends;
-
+  await using scene = await WaitingScene.start();
+  const { backend, backends: [peer], proxy, other } = scene;
   await using client = await H2Peer.connect(proxy.port);
-  const ids = Array.from({ length: 3 }, () => client.nextStream());
-  await client.send(...ids.map((id) => headers(id, get("/"), { end: true })));
-  await until("the requests", () => peer.count(FRAME.HEADERS) === 4);
-  await client.send(...ids.map((id) => rstStream(id)));
-  await until("their resets", () => peer.count(FRAME.RST_STREAM) === 3);
+  await scene.cancel(client, 3);
   // As much as their windows allow, sent before it read any of them.
   for (const id of [3, 5, 7]) {
     await peer.send(headers(id, OK), repeat(640, () => data(id, "x".repeat(100))));
@@ -84,26 +99,16 @@ Deno.test("the rest of cancelled responses in small frames harms no other reques
 });
 
 Deno.test("hundreds of cancelled requests end no connection of others, and further ones get another", async () => {
-  const backends: H2Peer[] = [];
-  await using backend = new H2Backend(async (peer) => {
-    backends.push(peer);
-    await peer.ended();
-  });
-  using proxy = new H2UpstreamProxy([backend.port], { server: { h2c: true } });
-  await using other = await H2Peer.connect(proxy.port);
-  await other.send(headers(1, get("/"), { end: true }));
-  await until("the other's request", () => backends[0]?.stream(1).over);
-
-  const sum = (type: number) => backends.reduce((all, peer) => all + peer.count(type), 0);
-  for (let round = 1; round <= 12; round++) {
+  await using scene = await WaitingScene.start();
+  const { backend, backends, proxy, other } = scene;
+  let rounds = 0;
+  for (; backend.accepted === 1; rounds++) {
+    assert.ok(rounds < 60, "there is only one connection");
     await using client = await H2Peer.connect(proxy.port);
-    const ids = Array.from({ length: 50 }, () => client.nextStream());
-    await client.send(...ids.map((id) => headers(id, get("/"), { end: true })));
-    await until("the requests", () => sum(FRAME.HEADERS) === 1 + 50 * round);
-    await client.send(...ids.map((id) => rstStream(id)));
-    await until("their resets", () => sum(FRAME.RST_STREAM) === 50 * round);
+    await scene.cancel(client, 50);
   }
-  assert.equal(backend.accepted, 2);
+  // Some are forgiven with time, so that a slow machine takes more.
+  assert.ok(rounds > 10, `${rounds} rounds`);
   await backends[0].send(headers(1, OK), data(1, "ok", { end: true }));
   assert.equal((await other.answer(1)).body, "ok");
 });
