@@ -36,8 +36,8 @@ export interface InformerOptions<T extends KubeObject> {
   /** Makes what is kept of an object; see `reduce.ts`. Must not change its argument's parts. */
   readonly reduce: (object: T) => T;
   /**
-   * Told when the store has a whole list of this namespace, null for one of everything. What `reduce` was given
-   * of lists that failed, and of objects that have gone since, is not in the store, and no deletion tells of it.
+   * Called when the store has a complete list of this namespace, null for all. Objects that `reduce` got from a
+   * list that failed, and that were deleted before the next one, are not in the store, and no deletion is reported.
    */
   readonly onListed?: (namespace: string | null) => void;
   /** Whether a new resourceVersion alone is a change that subscribers are told of. */

@@ -105,12 +105,12 @@ export class ObjectLedger {
     if (tenant === undefined || !tenant.objects.has(name)) return;
     this.#remove(tenant, name);
     if (tenant.objects.size === 0) this.#tenants.delete(namespace);
-    this.#tellOfRoom(tenant);
+    this.#reportRoom(tenant);
   }
 
   /**
-   * Has to be called when the store has a whole list, of one namespace or (null) of all: objects of lists that
-   * failed, which have gone before the next one, were never stored, so nobody calls `forget` with them.
+   * Has to be called when the store has a complete list, of one namespace or (null) of all. Objects of a list that
+   * failed, and that were deleted before the next one, were never stored, so `forget` is not called for them.
    */
   keepOnly(namespace: string | null, isStored: (namespace: string, name: string) => boolean): void {
     for (const [of, { objects }] of [...this.#tenants]) {
@@ -145,12 +145,13 @@ export class ObjectLedger {
     tenant.objects.set(name, entry);
     tenant.bytes += entry.bytes;
     if (isCrowdedOut) tenant.crowdedOut++;
-    // One that shrinks makes room as one that goes. The same again does not, or each list would ask for another.
-    if (entry.bytes < before) this.#tellOfRoom(tenant);
+    // An object that shrinks makes room as a deleted one does. One that stays as it is must not, or each list would
+    // cause the next.
+    if (entry.bytes < before) this.#reportRoom(tenant);
     return kept;
   }
 
-  #tellOfRoom({ bytes, crowdedOut }: Tenant): void {
+  #reportRoom({ bytes, crowdedOut }: Tenant): void {
     if (crowdedOut > 0 && bytes < this.#bounds.namespaceBytes * (1 - ROOM)) this.#onRoom();
   }
 

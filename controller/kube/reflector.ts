@@ -80,7 +80,7 @@ export interface ReflectorListener {
   recovered(): void;
   /** The first list is complete; called before the store changes by it. */
   synced(): void;
-  /** The store has all that a list had, and nothing else of what is followed. */
+  /** The store has exactly the objects of a complete list. */
   stored(): void;
 }
 

@@ -44,7 +44,7 @@ export interface ObjectView<T extends KubeObject> {
    * one in the object is of the last change that it was noticed by.
    */
   versionOf(namespace: string, name: string): string;
-  /** The resourceVersion of the last whole list that has objects of a namespace; "0" before the first. */
+  /** The resourceVersion of the last complete list that covers a namespace; "0" before the first. */
   listedAt(namespace: string): string;
   readonly size: number;
   /** Whether every namespace that is watched has been listed whole at least once. */
@@ -76,7 +76,7 @@ export class ObjectStore<T extends KubeObject> implements ObjectView<T> {
   #list: readonly T[] | null = null;
   /** Changes of a list that is being taken in; null while none is. */
   #held: StoreChange<T>[] | null = null;
-  /** The resourceVersion of the last list of each namespace; of those of everything under null. */
+  /** The resourceVersion of the last list of each namespace; null is the key of lists of all namespaces. */
   readonly #listedAt = new Map<string | null, string>();
   isSynced = false;
   /** What it was at the last update. */

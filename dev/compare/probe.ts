@@ -47,7 +47,7 @@ export function probesOf(
   );
 }
 
-/** Requests that no host and no path is written for. */
+/** Requests for a host and paths that no route names. */
 export const REST_PROBES: readonly Probe[] = probesOf({
   host: "*",
   match: { path: { type: "Prefix", value: "/" } },

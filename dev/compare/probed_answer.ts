@@ -80,7 +80,7 @@ export class ProbedSnapshot {
   }
 
   #answerOf({ action, route }: Target): ProbedAnswer {
-    // A default action is no route: what its Ingress asks for stands at its backends.
+    // A default action is no route: the filters of its Ingress are those of its backends.
     const filterSet = route !== null
       ? route.filterSet
       : action.kind === "forward"

@@ -23,8 +23,8 @@ export interface ServerCertificate {
 }
 
 /**
- * Signature schemes by the type of the key that makes them, or by its curve: TLS signs with one hash for each
- * (RFC 8446 §4.2.3). Those of SHA-1 count for nothing. Browsers verify neither P-521 nor Ed25519.
+ * Signature schemes by type of key, or by curve, which has one scheme each (RFC 8446 §4.2.3). Those of SHA-1 are
+ * left out. Browsers offer neither that of P-521 nor that of Ed25519.
  */
 const SCHEMES: Readonly<Record<string, readonly number[]>> = {
   rsa: [0x0401, 0x0501, 0x0601, 0x0804, 0x0805, 0x0806],
@@ -63,7 +63,7 @@ export class CertificateEntry {
   readonly #certificate: ServerCertificate;
   readonly #names: { readonly hosts: Names; readonly plain?: Names };
   #context: tls.SecureContext | null = null;
-  /** Of the key, or of its curve, as `node:crypto` has it; null until it is asked for. */
+  /** Key of `SCHEMES`: the curve or the type of the private key; null until it is needed. */
   #keyName: string | null = null;
 
   /** @param before the entry of the same certificate for other names, if there was one. */
@@ -207,7 +207,10 @@ export class Certificates {
   }
 }
 
-/** From the key: a certificate's own getter fails for RSA keys of more than 4,096 bits (Deno 2.9). */
+/**
+ * The curve of a private key, or else its type, as `node:crypto` names them. Not from the certificate, whose getter
+ * fails for RSA keys of more than 4,096 bits (Deno 2.9).
+ */
 function keyName(key: Secret): string {
   const { asymmetricKeyDetails, asymmetricKeyType } = createPrivateKey(key.reveal());
   return asymmetricKeyDetails?.namedCurve ?? asymmetricKeyType ?? "";

@@ -123,7 +123,7 @@ export class Attempts {
       const { call, failure } = attempt;
       if (failure === null) continue;
       if (exchange.responded) return reportFailure(exchange, failure, log);
-      // A backend that gives up a slow upload is well: its clients must not eject it.
+      // A backend that aborts a slow upload is healthy: slow clients must not eject it.
       const isBlamed = call === null || !(isBlameless(call) || call.awaitedClient);
       if (isBlamed && !attempt.isDeclined) {
         health.failed(upstream, endpoint, failure);

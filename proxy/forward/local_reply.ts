@@ -73,7 +73,7 @@ function replyTo(
   challenge: string | null,
   page: ErrorPage | null,
 ): { head: ResponseHead; body: Body } {
-  // A head that is refused says `isGrpc` only as far as it was read.
+  // Not by `isGrpc`: a head that is refused may not have been read that far.
   if (exchange !== null && exchange.request.upgrade === "" && hasGrpc(exchange.request.fields)) {
     const answer = grpcAnswerTo(code, exchange);
     if (answer !== null) return answer;

@@ -127,8 +127,8 @@ class Lane implements ReadWaiter, WriteWaiter {
   #isLeaving = false;
   /** The last word has been said: what still comes is not carried. */
   #isOver = false;
-  /** Nobody takes what comes: it stays unread. */
-  #isDeaf = false;
+  /** The receiver reads no more: what still comes stays unread. */
+  #isWriteClosed = false;
   #ended = () => {};
 
   constructor(
@@ -154,8 +154,8 @@ class Lane implements ReadWaiter, WriteWaiter {
   carry(): Promise<void> {
     return new Promise((ended) => {
       this.#ended = ended;
-      this.#to.onDeaf?.(() => this.#deafened());
-      if (!this.#isDeaf) this.#pull();
+      this.#to.onWriteClosed?.(() => this.#writeClosed());
+      if (!this.#isWriteClosed) this.#pull();
     });
   }
 
@@ -175,7 +175,7 @@ class Lane implements ReadWaiter, WriteWaiter {
   }
 
   arrived(view: Uint8Array | null): void {
-    if (this.#isDeaf) return;
+    if (this.#isWriteClosed) return;
     try {
       if (!this.#take(view)) this.#pull();
     } catch (mistake) {
@@ -184,19 +184,19 @@ class Lane implements ReadWaiter, WriteWaiter {
   }
 
   broke(error: unknown): void {
-    if (!this.#isDeaf) this.#fail(error);
+    if (!this.#isWriteClosed) this.#fail(error);
   }
 
   wrote(): void {
     this.#isWriting = false;
-    if (this.#isDeaf) return;
+    if (this.#isWriteClosed) return;
     if (this.#isLeaving) this.#end().then(() => this.#pull());
     else this.#pull();
   }
 
   writeBroke(error: unknown): void {
     this.#isWriting = false;
-    if (!this.#isDeaf) this.#fail(error);
+    if (!this.#isWriteClosed) this.#fail(error);
   }
 
   #pull(): void {
@@ -234,11 +234,11 @@ class Lane implements ReadWaiter, WriteWaiter {
   }
 
   /**
-   * This direction is over, as its receiver takes no more. The other one brings what the receiver has said
-   * before, and then the tunnel is over: its client may have nothing to say, so no write would show it.
+   * This direction is over, as its receiver reads no more; the tunnel ends once the other direction has delivered
+   * what the receiver sent before. A client that sends nothing would never learn it by a failed write.
    */
-  #deafened(): void {
-    this.#isDeaf = this.#isOver = true;
+  #writeClosed(): void {
+    this.#isWriteClosed = this.#isOver = true;
     this.#ended();
   }
 

@@ -38,7 +38,7 @@ export class RequestHead {
   expectsContinue = false;
   /** The client said `TE: trailers`. */
   acceptsTrailers = false;
-  /** Content-Type is `application/grpc`, with a suffix (`+proto`) or parameters or without; and no tunnel. */
+  /** No tunnel, and Content-Type is `application/grpc`, with or without a suffix (`+proto`) or parameters. */
   isGrpc = false;
   /** It is gRPC, and has been sent to a backend that speaks HTTP/2. */
   isGrpcByHttp2 = false;
@@ -134,10 +134,10 @@ export interface Duplex {
   /** Closes both ways at once. */
   abort(error: ProxyError): void;
   /**
-   * Calls `listener` where this end takes no more bytes after it has said its last, at once where that is
-   * so already. Missing where only a write shows it.
+   * Calls `listener` once this end has ended its side and reads no more bytes either; at once if that has
+   * happened already. Missing where only a failed write shows it.
    */
-  readonly onDeaf?: (listener: () => void) => void;
+  readonly onWriteClosed?: (listener: () => void) => void;
 }
 
 /** Where bytes for one end of a tunnel go. */
@@ -378,7 +378,7 @@ export interface UpstreamExchange {
   readonly failure: ProxyError | null;
   /** Once it has failed: why the request may be sent again, subject to `retry.ts`; else null. */
   readonly retry: RetryReason | null;
-  /** Once the backend has closed it without a head: it did so while it waited for more of the client's body. */
+  /** The backend has closed it before a response, while the proxy waited for more of the client's body. */
   readonly awaitedClient: boolean;
   /**
    * Sends a request. `payload` is its whole body where that is at hand; otherwise `body` is pulled

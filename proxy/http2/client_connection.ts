@@ -25,13 +25,14 @@ export interface Http2ClientContext {
 /** Past this id it takes no more streams, as ids end (RFC 9113 §5.1.1): those queued get theirs yet. */
 const LAST_ID = 0x7fff0000;
 
-/** A window for all streams that does not grow for so long, in ms, holds what the backend does not read. */
-const SHUT_TIME = 1_000;
+/** After this time (ms) without a WINDOW_UPDATE, an exhausted connection window counts as blocked. */
+const BLOCKED_TIME = 1_000;
 
 /**
- * Streams that we reset, as their clients have left, after which it takes no more; so many come back a second.
- * Servers end a connection for that, with all that is on it: Go's where 1,000 requests wait behind handlers that
- * run on, nghttp2's after 1,000 with 33 a second. Those under way may be reset yet.
+ * After so many streams that we have reset, mostly as their clients have left, the connection takes no more
+ * requests; RESETS_PER_SECOND are forgiven. Servers end a connection with all of its streams for that: Go's once
+ * 1,000 requests wait behind handlers that still run, nghttp2's after 1,000, of which 33 a second are forgiven.
+ * The limit is lower, as the streams in progress may be reset too.
  */
 const MAX_RESETS = 500;
 const RESETS_PER_SECOND = 33;
@@ -60,10 +61,10 @@ export class Http2ClientConnection implements Role<ClientStream>, ClientStreamOw
   readonly #spare: ClientStream[] = [];
   #isLeaving = false;
   #takesHeads = true;
-  /** The backend does not read some uploads, and these hold all of the window. */
-  #isShut = false;
-  /** Since when the window has not been open, nor grown, in ms; and all that it had grown by. */
-  #shutSince: number;
+  /** Uploads that the backend does not read hold all of the connection's send window. */
+  #isBlocked = false;
+  /** Since when the send window has been exhausted without growing, in ms; and all that it had grown by. */
+  #blockedSince: number;
   #granted = 0;
   readonly #resets: Bucket;
   #idleDeadline = NO_DEADLINE;
@@ -72,7 +73,7 @@ export class Http2ClientConnection implements Role<ClientStream>, ClientStreamOw
   constructor(transport: Transport, isSecure: boolean, context: Http2ClientContext) {
     const { limits, buffers, deadlines } = context;
     this.isSecure = isSecure;
-    this.openedAt = this.#shutSince = deadlines.now;
+    this.openedAt = this.#blockedSince = deadlines.now;
     this.#context = context;
     this.#resets = new Bucket(MAX_RESETS, RESETS_PER_SECOND, deadlines.now);
     this.#ready = Promise.withResolvers();
@@ -111,7 +112,7 @@ export class Http2ClientConnection implements Role<ClientStream>, ClientStreamOw
 
   /** How many more it takes now. */
   get room(): number {
-    return this.#isLeaving || this.#isShut ? 0 : Math.max(0, this.limit - this.#uses);
+    return this.#isLeaving || this.#isBlocked ? 0 : Math.max(0, this.limit - this.#uses);
   }
 
   get isIdle(): boolean {
@@ -153,24 +154,24 @@ export class Http2ClientConnection implements Role<ClientStream>, ClientStreamOw
 
   check(now: number): void {
     this.core.check(now);
-    this.#lookAtWindow(now);
+    this.#checkWindow(now);
     if (now >= this.#idleDeadline) this.leave();
   }
 
   /**
-   * An upload that its backend does not read may hold all of what may be sent on all streams. Further requests
-   * are given another connection, or uploads among them would wait as long as it does.
+   * An upload that its backend does not read may hold all of the connection's send window. Then further requests
+   * get another connection: uploads among them would wait for as long as that one.
    */
-  #lookAtWindow(now: number): void {
+  #checkWindow(now: number): void {
     const { available, granted } = this.core.window;
     if (available <= 0 && granted === this.#granted) {
-      this.#isShut ||= now - this.#shutSince >= SHUT_TIME;
+      this.#isBlocked ||= now - this.#blockedSince >= BLOCKED_TIME;
       return;
     }
     this.#granted = granted;
-    this.#shutSince = now;
-    if (!this.#isShut) return;
-    this.#isShut = false;
+    this.#blockedSince = now;
+    if (!this.#isBlocked) return;
+    this.#isBlocked = false;
     this.onChange?.();
   }
 

@@ -110,8 +110,8 @@ export class ClientStream extends Stream implements UpstreamExchange {
   /** What is to be sent is under way. */
   #isSending = false;
   #hasPlace = false;
-  /** Of a tunnel that the backend has ended: hears when the backend takes no more of it. */
-  #onDeaf: (() => void) | null = null;
+  /** Of a tunnel that the backend has ended: called once the backend reads no more of it either. */
+  #onWriteClosed: (() => void) | null = null;
 
   constructor(client: ClientStreamOwner) {
     super(client.core);
@@ -128,7 +128,7 @@ export class ClientStream extends Stream implements UpstreamExchange {
     this.#tunnelKey = null;
     this.#hasPlace = true;
     this.#request = this.#added = null;
-    this.#onDeaf = null;
+    this.#onWriteClosed = null;
     this.#interims = 0;
     this.#deadline = NO_DEADLINE;
     this.#sentUnasked = -1;
@@ -215,9 +215,9 @@ export class ClientStream extends Stream implements UpstreamExchange {
       sink: this.sender,
       end: () => Promise.resolve(this.sender.end()),
       abort: this.abort,
-      onDeaf: (listener) => {
+      onWriteClosed: (listener) => {
         if (this.sender.hasFailed) listener();
-        else this.#onDeaf = listener;
+        else this.#onWriteClosed = listener;
       },
     };
   }
@@ -320,9 +320,9 @@ export class ClientStream extends Stream implements UpstreamExchange {
   }
 
   protected finished(): void {
-    if (this.sender.hasFailed) this.#onDeaf?.();
-    // As long as its client has not taken all of it, it holds part of the connection's window: with its place
-    // given to others, slow clients would hold all of that.
+    if (this.sender.hasFailed) this.#onWriteClosed?.();
+    // What its client has not read yet holds part of the connection's window. If its place were given to others
+    // before, slow clients could hold all of the window.
     if (!this.body.isConsumed) return;
     this.#leave();
     if (this.#phase === RELEASED) this.#giveBack();
@@ -438,7 +438,7 @@ export class ClientStream extends Stream implements UpstreamExchange {
     this.#deadline = this.connection.options.deadlines.in(this.#headTimeout);
   }
 
-  /** A 100 (Continue) is not waited for any more: the pace of the body counts, which is the client's. */
+  /** No 100 (Continue) is waited for any more: from now on the time limits of the client's body count. */
   #endContinue(): void {
     this.#sentUnasked = -1;
     this.#deadline = NO_DEADLINE;

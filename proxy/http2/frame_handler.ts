@@ -194,8 +194,8 @@ export class FrameHandler<S extends Stream> {
     }
     const stream = this.#parts.streams.get(id);
     if (stream === null) {
-      // A backend sends as its clients let it, and these leave: a thousand small frames of what they do not
-      // want any more must not end the connection of the others. It may as well send them where they are.
+      // Clients cancel responses of which a thousand small frames may be on their way: these must not end the
+      // connection that other clients share. On open streams such frames of a backend are not counted either.
       const isFree = !this.#parts.options.isServer && dataEnd > start;
       if (this.#rules.isBearable(id, "DATA", isFree)) connection.consumed(size);
       return;

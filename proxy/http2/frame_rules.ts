@@ -44,7 +44,7 @@ export class FrameRules {
    * A frame for a stream that is over, or has never been: `what` names it. True where the connection
    * has not ended for it.
    *
-   * @param isFree it is no control frame where its stream was reset while it was on its way.
+   * @param isFree it does not count as a control frame if we have reset its stream.
    */
   isBearable(id: number, what: string, isFree = false): boolean {
     const connection = this.#connection;

@@ -120,7 +120,7 @@ export class ReceivedBody implements Body {
     return this.#ended;
   }
 
-  /** Nothing of what has come is unread, or used still: it holds no window. */
+  /** All that has come has been read, and its reader is done with it: it holds no window. */
   get isConsumed(): boolean {
     return this.#chunks.length === 0;
   }

@@ -257,7 +257,7 @@ function readProtocol(block: HeadBlock, head: RequestHead, ended: boolean): Head
   }
   head.method = "GET";
   head.upgrade = protocol;
-  // What Content-Type says is of no tunnel; and a gRPC error is a 200, which would say that it is open.
+  // A tunnel is no gRPC call, whatever its Content-Type: a gRPC error is a 200, which would open the tunnel.
   head.expectsContinue = head.isGrpc = false;
   if (fields.find(EXPECT) !== -1) fields.drop(fields.find(EXPECT));
   return null;

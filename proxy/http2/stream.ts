@@ -31,7 +31,7 @@ export interface StreamConnection extends SenderConnection<Stream> {
   readonly peer: PeerSettings;
   /** Bytes that a peer who does not know our window yet may send beyond it, on a new stream. */
   readonly unknownWindow: number;
-  /** That of all streams: shut while some that nobody reads hold all of it. */
+  /** That of all streams: closed while streams that nobody reads hold all of it. */
   readonly receiveWindow: Pick<ReceiveWindow, "isOpen">;
   /** A request counts from now on: it pays for some control frames of the peer's. */
   requestBegun(): void;
@@ -146,7 +146,7 @@ export abstract class Stream implements Consumer {
     this.lost(this.resetByPeer(code));
   }
 
-  /** Nothing more comes for it, nor gets to the peer: by RST_STREAM, or as its connection has ended. */
+  /** It ends both ways at once: by RST_STREAM of the peer, or with its connection. */
   lost(error: ProxyError): void {
     if (this.remoteEnded && !this.isClosed && !this.connection.options.isServer) {
       // RFC 9113 §8.1: the answer is whole, and the rest of the request is not wanted.

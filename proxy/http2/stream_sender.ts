@@ -161,7 +161,7 @@ export class StreamSender<S extends SendingStream = SendingStream> implements Re
     this.#settle(error);
   }
 
-  /** What is to be sent does not get to the peer. */
+  /** What is still to be sent will not reach the peer. */
   get hasFailed(): boolean {
     return this.#failure !== null;
   }

@@ -46,7 +46,7 @@ type EndWait = (outcome: PendingOutcome) => void;
 export class PendingRequests {
   readonly #limits: PendingLimits;
   readonly #counts: PendingCounts;
-  /** What ends each of the waits, by what they wait for, in their order. */
+  /** What ends each wait, oldest first, by the upstream that is waited for. */
   readonly #waits = new Map<Fillable, Set<EndWait>>();
   #size = 0;
   #over = false;
@@ -110,9 +110,8 @@ export class PendingRequests {
   }
 
   /**
-   * Ends a wait for the upstream that has the most, unless `upstream` has as many with the one to come:
-   * whoever asks a Service without endpoints again and again takes no room from others. False where
-   * there is none.
+   * Ends the newest wait for the upstream that has the most, unless `upstream` would have as many with this one:
+   * a flood of requests to one Service takes no room from those to others. False if none was ended.
    */
   #makeRoom(upstream: Fillable): boolean {
     let largest = upstream;
@@ -135,7 +134,7 @@ export class PendingRequests {
     this.#size++;
   }
 
-  /** Unless it has made room for another already. */
+  /** No-op if `#makeRoom` has ended it already. */
   #delete(upstream: Fillable, end: EndWait): void {
     const ends = this.#waits.get(upstream);
     if (ends === undefined || !ends.delete(end)) return;

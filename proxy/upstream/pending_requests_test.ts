@@ -123,7 +123,7 @@ Deno.test("requests to one upstream leave room for those to another", async () =
   const [other, third] = [new FakeUpstream(), new FakeUpstream()];
   const waits = [1, 2, 3, 4, 5].map(() => scene.wait());
   const others = [scene.waitFor(other), scene.waitFor(other)];
-  // Those that came last make way, until both have as many, but for one.
+  // The newest to the first upstream end, as long as it has more than the other would have then.
   assert.deepEqual(await Promise.all(waits.slice(3)), ["no_room", "no_room"]);
   assert.equal(await scene.waitFor(other), "no_room");
   const thirds = [scene.waitFor(third)];

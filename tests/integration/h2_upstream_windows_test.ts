@@ -17,20 +17,20 @@ const LIMITS = {
   responseBodyTimeout: 2_000,
 };
 const SIZE = 20_000;
-/** A client that takes no byte of a body. */
-const DEAF = { settings: [[SETTING.INITIAL_WINDOW_SIZE, 0]], keepsWindows: true } as const;
+/** A client that reads no byte of a body. */
+const NO_WINDOW = { settings: [[SETTING.INITIAL_WINDOW_SIZE, 0]], keepsWindows: true } as const;
 
 Deno.test("abandoned responses that have arrived completely use no window of others", async () => {
   await using backend = await H2Server.start(answerText("x".repeat(SIZE)));
   using proxy = new H2UpstreamProxy([backend.port], { limits: LIMITS });
-  await using deaf = await H2Peer.connect(proxy.port, DEAF);
+  await using slow = await H2Peer.connect(proxy.port, NO_WINDOW);
   for (let i = 0; i < 5; i++) {
-    const id = deaf.nextStream();
-    await deaf.send(headers(id, get("/"), { end: true }));
-    await deaf.until("a head", () => deaf.stream(id).status === 200);
+    const id = slow.nextStream();
+    await slow.send(headers(id, get("/"), { end: true }));
+    await slow.until("a head", () => slow.stream(id).status === 200);
     // The body is there as well, a turn later at most.
-    assert.ok(await deaf.isAlive());
-    await deaf.send(rstStream(id, CODE.CANCEL));
+    assert.ok(await slow.isAlive());
+    await slow.send(rstStream(id, CODE.CANCEL));
   }
   using client = await Peer.connect(proxy.port);
   const { body } = await client.ask("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n");
@@ -43,11 +43,11 @@ Deno.test("responses that slow clients hold leave room for a long response to an
   using proxy = new H2UpstreamProxy([backend.port], {
     limits: { ...LIMITS, http2UpstreamStreams: 4 },
   });
-  await using deaf = await H2Peer.connect(proxy.port, DEAF);
+  await using slow = await H2Peer.connect(proxy.port, NO_WINDOW);
   for (let i = 0; i < 3; i++) {
-    const id = deaf.nextStream();
-    await deaf.send(headers(id, get("/"), { end: true }));
-    await deaf.until("a head", () => deaf.stream(id).status === 200);
+    const id = slow.nextStream();
+    await slow.send(headers(id, get("/"), { end: true }));
+    await slow.until("a head", () => slow.stream(id).status === 200);
   }
   using client = await Peer.connect(proxy.port);
   const { body } = await client.ask("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n");
@@ -62,11 +62,11 @@ Deno.test("whole responses that slow clients have not read yet use no window of 
   using proxy = new H2UpstreamProxy([backend.port], {
     limits: { ...LIMITS, http2UpstreamStreams: 4 },
   });
-  await using deaf = await H2Peer.connect(proxy.port, DEAF);
+  await using slow = await H2Peer.connect(proxy.port, NO_WINDOW);
   for (let i = 0; i < 5; i++) {
-    const id = deaf.nextStream();
-    await deaf.send(headers(id, get("/"), { end: true }));
-    await deaf.until("a head", () => deaf.stream(id).status === 200);
+    const id = slow.nextStream();
+    await slow.send(headers(id, get("/"), { end: true }));
+    await slow.until("a head", () => slow.stream(id).status === 200);
   }
   using client = await Peer.connect(proxy.port);
   const { body } = await client.ask("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n");
@@ -111,7 +111,7 @@ Deno.test("later uploads need not wait for one that its backend does not read", 
     `POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: ${bytes}\r\n\r\n${"x".repeat(bytes)}`;
   await stuck.send(post(100_000));
   using client = await Peer.connect(proxy.port);
-  // What needs no window goes on, and by another connection once it is clear that this one is shut.
+  // Requests without a body are served, and by another connection once this one counts as blocked.
   for (let asked = 0; backend.accepted < 2; asked++) {
     assert.ok(asked < 50_000, "there is only one connection");
     assert.equal((await client.ask("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n")).body, "ok");

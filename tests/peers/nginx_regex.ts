@@ -89,7 +89,7 @@ function locationsOf(ingresses: RegexHost["ingresses"]): Location[] {
   return found;
 }
 
-/** As createServers makes it: with all that the first Ingress says, be its backend that of all others. */
+/** As createServers makes it: with all annotations of the first Ingress, whichever backend it has. */
 function restOf(ingresses: RegexHost["ingresses"]): Location {
   const [[name, { annotations, hasDefaultBackend }]] = Object.entries(ingresses);
   return {

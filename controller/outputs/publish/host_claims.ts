@@ -212,7 +212,7 @@ export class ClaimsKeeper {
       version === "" ? {} : { resourceVersion: version },
     );
     if (!applied.ok) return this.#failed(applied);
-    // Apply leaves what others have added: an old compressed record would be read in place of the text.
+    // Apply keeps keys that others have added: an old compressed record would be read in place of the text.
     const removal = removalOf(applied.value, content);
     const { resourceVersion } = applied.value.metadata;
     const written = removal === null ? applied : await client.patch<ClaimsConfigMap>(

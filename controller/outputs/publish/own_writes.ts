@@ -51,7 +51,7 @@ export class OwnWrites<T extends KubeObject> {
     const listed = this.#store.listedAt(this.#namespace);
     for (const [name, object] of this.#written) {
       const version = object.metadata.resourceVersion ?? "";
-      // An object that was made and deleted while the watch was lost is in no list, and no event tells of it.
+      // An object that was created and deleted while there was no watch is in no list, and no event reports it.
       const stored = seen.get(name)?.version ?? listed;
       if (isRevision(stored) && isRevision(version) && compareRevisions(stored, version) >= 0) {
         this.#written.delete(name);

@@ -127,7 +127,7 @@ export function acceptedCondition(listener: ListenerModel, gateway: ConfiguredGa
     trueCondition("Accepted");
 }
 
-/** Certificates first: without one nothing is served, while kinds of routes that are known are. */
+/** Certificates first: without one the listener serves nothing; with unknown kinds of routes it serves the others. */
 function resolvedRefs(
   { kindsFault }: ListenerModel,
   { condition }: ListenerCertificates,

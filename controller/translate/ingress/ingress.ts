@@ -181,7 +181,7 @@ function readSpec(
     isDying: isDying(object),
     hasRules: !isEmpty(writtenRules),
     defaultBackend,
-    // One without rules is not rewritten in ingress-nginx either.
+    // ingress-nginx does not rewrite that of an Ingress without rules.
     rewrittenDefault: hasDefaultBackend && !isEmpty(writtenRules)
       ? readRewrittenRest(settings, reading)
       : null,

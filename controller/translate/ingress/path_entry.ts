@@ -152,7 +152,7 @@ function readWritten(entry: unknown, type: PathType): WrittenPath | null {
   return typeof path === "string" && path.startsWith("/") ? { path, type } : null;
 }
 
-/** Settings of what no path takes, which is the path "/" in ingress-nginx; null where that is not rewritten. */
+/** Settings for requests that no path takes, for ingress-nginx those of the path "/"; null if it is not rewritten. */
 export function readRewrittenRest(
   settings: RouteSettings,
   reader: PathReader,

@@ -42,10 +42,7 @@ export interface Source {
   /** Whether `spec.rules` says something, readable or not: it is more than a default backend. */
   readonly hasRules: boolean;
   readonly defaultBackend: BackendRef | null;
-  /**
-   * Of the routes of its default backend for its hosts, which have the path "/" of ingress-nginx; null where
-   * that is not rewritten.
-   */
+  /** Settings of the default backend's routes for its hosts, where `rewrite-target` rewrites them; else null. */
   readonly rewrittenDefault: RouteSettings | null;
   readonly tls: readonly TlsModel[];
   /** For its default backend, and for hosts without a path. */

@@ -1,8 +1,8 @@
 /**
- * Hosts whose paths are regular expressions. In: Ingresses, oldest first. Out: the hosts of which some
- * path, or what no path takes, asks for that by `use-regex` or `rewrite-target`: as in ingress-nginx it then
- * holds for all paths of the host, whosever they are; what a path of such a host is there; and which one has
- * requests that several take.
+ * Hosts whose paths are regular expressions. In: Ingresses, oldest first. Out: the hosts where a path, or the
+ * location for requests that no path takes, has `use-regex` or `rewrite-target`: as in ingress-nginx, all paths
+ * of the host are regular expressions then, of whichever Ingress; what a path of such a host becomes; and which
+ * one has requests that several take.
  *
  * https://kubernetes.github.io/ingress-nginx/user-guide/ingress-path-matching/
  */
@@ -60,8 +60,8 @@ export function regexHosts(ingresses: readonly Source[], ownership: Ownership): 
 }
 
 /**
- * What no path of a host takes: to ingress-nginx a location of its own, with the annotations of the Ingress that
- * has named the host first, be it without a path. The host without a name has none.
+ * Requests that no path of a host takes: ingress-nginx has a location for them, with the annotations of the first
+ * Ingress that names the host, also if it has no path there. Rules without a host have no such location.
  */
 const REST: WrittenPath = { path: "/", type: "Prefix" };
 
@@ -72,7 +72,7 @@ interface OwnedPath {
 }
 
 interface FirstPaths {
-  /** By host, who has named it first. */
+  /** By host, the first Ingress that names it. */
   readonly owners: ReadonlyMap<string, Source>;
   readonly paths: readonly OwnedPath[];
 }

@@ -1,9 +1,9 @@
 /**
  * Passwords that wait to be compared. In: checks of all event loops of the process. Out: their verdicts,
- * one after the other from one thread beside those of the traffic; `busy` where too many wait, at once or
- * to make room for a client that has fewer, or where too many of the same client do. A password that was right for a hash is known from then on, so that
- * its user does not wait behind guesses where another event loop has the connection; a check that a client
- * repeats while it waits is the same one.
+ * one after the other from one thread beside those of the traffic; or `busy` if too many wait, or too many
+ * of the same client: at once, or later to make room for a client that has fewer. A password that was right
+ * for a hash is known from then on, so that its user does not wait behind guesses where another event loop
+ * has the connection; a check that a client repeats while it waits is the same one.
  *
  * A check takes up to a second of a CPU: with a queue of 64 the last one waits for about six seconds at
  * bcrypt's usual cost. The thread is started with the first credentials: most proxies have none.
@@ -111,8 +111,8 @@ export class PasswordQueue {
   }
 
   /**
-   * Ends the newest check of the client that has the most of them, unless that is no more than `count`: a few
-   * clients that send one guess after the other would keep everybody else from logging in.
+   * Ends the newest check of the client that has the most, unless it has no more than `count`: a few clients that
+   * guess without a pause must not keep everybody else from logging in. False if none was ended.
    */
   #makeRoom(count: number): boolean {
     const [[most, ofMost]] = [...this.#ofClient].sort(([, a], [, b]) => b - a);

@@ -54,9 +54,9 @@ export class ReceiveWindow {
   }
 
   /**
-   * Bytes have been consumed. The increment to tell the peer now, or 0: it is told by halves, as each
-   * byte told of alone would be a frame. Of a shared window, by halves of what is not held: streams
-   * that nobody reads may hold more than half of it, and the others would wait for them forever.
+   * Bytes have been consumed. The increment to send to the peer now, or 0: half of the window at a time, as
+   * otherwise each byte would cost a frame. Of a shared window, half of what is not held: streams that
+   * nobody reads may hold more than half of it, and all others would wait for them.
    */
   give(count: number): number {
     this.#owed += count;

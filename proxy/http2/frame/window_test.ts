@@ -38,7 +38,7 @@ Deno.test("consumed bytes are returned to a shared window by halves of what is n
   const window = new ReceiveWindow(100, true);
   window.take(100);
   assert.equal(window.give(0), 0);
-  // Nothing is left to send: whatever is consumed, be it while 99 bytes are held.
+  // The peer may send nothing: each consumed byte is returned, also while 99 bytes are held.
   assert.equal(window.give(1), 1);
   assert.equal(window.give(20), 20);
   assert.equal(window.give(20), 0);

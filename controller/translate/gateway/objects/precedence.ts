@@ -39,8 +39,8 @@ function comparePaths(a: PathMatch, b: PathMatch): number {
 }
 
 /**
- * The oldest first, then by `namespace/name` as one text, as the API says it: of the namespaces `shop` and
- * `shop-eu` the second comes first, since a hyphen is before a slash.
+ * The oldest first, then by `namespace/name` as one string, as the API specifies: `shop-eu/a` comes before
+ * `shop/a`, since a hyphen sorts before a slash.
  */
 function compareRoutes(a: Identity, b: Identity): number {
   if (a.createdAt !== b.createdAt) return a.createdAt < b.createdAt ? -1 : 1;

@@ -102,7 +102,7 @@ function readHeaderChange(value: unknown, field: string): Reading<HeaderChange> 
   if (unknown !== null) return unsupported(field, unknown);
   const change: { -readonly [K in keyof HeaderChange]: HeaderChange[K] } = {};
   for (const list of ["set", "add"] as const) {
-    // Of names that differ in case alone the first counts, as the API wants it.
+    // Of names that differ only in case the first counts, as the API specifies.
     const lines = new Map<string, { readonly name: string; readonly value: string }>();
     for (const [i, line] of (asList(fieldOf(value, list)) ?? []).entries()) {
       const at = `${field}.${list}[${i}]`;
