@@ -286,7 +286,9 @@ export const LIMIT_OPTIONS = defineOptions({
     min: 1,
     max: 100_000,
     reason: "some hundred requests per second while a pod starts",
-    help: "Maximum number of requests per worker that wait for an endpoint. More get 503 at once.",
+    help:
+      "Maximum number of requests per worker that wait for an endpoint. More get 503 at once, " +
+      "those to the Service with the most waiting first.",
   },
   http2StreamLimit: {
     type: "integer",
