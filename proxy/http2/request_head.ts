@@ -71,8 +71,9 @@ export function readRequestHead(
     head.path =
     head.received =
     head.query =
-    head.upgrade =
       "";
+  // Also for a head that is refused: a gRPC error is a 200, which would open the tunnel.
+  head.upgrade = block.protocol?.toLowerCase() ?? "";
   head.version = 20;
   head.bodyLength = head.contentLength = -1;
   head.expectsContinue = head.isGrpc = head.isGrpcByHttp2 = false;
@@ -239,7 +240,7 @@ function readHost(head: RequestHead, authority: string | null, index: number): H
 function readProtocol(block: HeadBlock, head: RequestHead, ended: boolean): HeadProblem | null {
   if (block.protocol === null) return null;
   if (!PROTOCOL.test(block.protocol)) return malformed("bad byte in :protocol");
-  const protocol = block.protocol.toLowerCase();
+  const protocol = head.upgrade;
   // There is no going on without the tunnel, as a plain request could.
   if (ended || head.contentLength !== -1 || /^(h2c?|http)(\/|$)/.test(protocol)) {
     return refused("bad_request");
@@ -256,8 +257,7 @@ function readProtocol(block: HeadBlock, head: RequestHead, ended: boolean): Head
     block.add(WEBSOCKET_KEY_NAME, websocketKey(), SEC_WEBSOCKET_KEY);
   }
   head.method = "GET";
-  head.upgrade = protocol;
-  // A tunnel is no gRPC call, whatever its Content-Type: a gRPC error is a 200, which would open the tunnel.
+  // A tunnel is no gRPC call, whatever its Content-Type.
   head.expectsContinue = head.isGrpc = false;
   if (fields.find(EXPECT) !== -1) fields.drop(fields.find(EXPECT));
   return null;

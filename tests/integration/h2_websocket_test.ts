@@ -96,6 +96,9 @@ Deno.test("a WebSocket that cannot be opened gets an HTTP error, also if it says
   await peer.send(headers(1, [...WEBSOCKET, ["content-type", "application/grpc"]]));
   const { status, reset } = await peer.answer(1);
   assert.deepEqual([status, reset], [503, null]);
+  const refused = WEBSOCKET.filter(([name]) => name !== "sec-websocket-version");
+  await peer.send(headers(3, [...refused, ["content-type", "application/grpc"]]));
+  assert.equal((await peer.answer(3)).status, 400);
   using client = await Peer.connect(proxy.port);
   const response = await client.ask(
     "GET /chat HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
@@ -103,5 +106,5 @@ Deno.test("a WebSocket that cannot be opened gets an HTTP error, also if it says
       "Content-Type: application/grpc\r\n\r\n",
   );
   assert.match(response.head, /^HTTP\/1\.1 503 /);
-  assert.deepEqual(proxy.codes, ["no_endpoint", "no_endpoint"]);
+  assert.deepEqual(proxy.codes, ["no_endpoint", "bad_request", "no_endpoint"]);
 });
