@@ -43,11 +43,50 @@ export interface PendingCounts {
 
 type EndWait = (outcome: PendingOutcome) => void;
 
+/** Waits that have ended, and are kept until there are so many more of them than of others. */
+const FEW_ENDED = 16;
+
+/** What ends each wait for one upstream. The newest is found at once, however many there are. */
+class Waits {
+  /** In the order of their beginnings. */
+  readonly #ends = new Set<EndWait>();
+  /** The same, and some that have ended. */
+  #order: EndWait[] = [];
+
+  get size(): number {
+    return this.#ends.size;
+  }
+
+  add(end: EndWait): void {
+    this.#ends.add(end);
+    this.#order.push(end);
+  }
+
+  /** False if it has ended already. */
+  delete(end: EndWait): boolean {
+    const isThere = this.#ends.delete(end);
+    if (this.#order.length > 2 * this.#ends.size + FEW_ENDED) this.#order = [...this.#ends];
+    return isThere;
+  }
+
+  /** Takes out the newest; there is one. */
+  takeNewest(): EndWait {
+    for (;;) {
+      const end = this.#order.pop()!;
+      if (this.#ends.delete(end)) return end;
+    }
+  }
+
+  endAll(outcome: PendingOutcome): void {
+    for (const end of this.#ends) end(outcome);
+  }
+}
+
 export class PendingRequests {
   readonly #limits: PendingLimits;
   readonly #counts: PendingCounts;
-  /** What ends each wait, oldest first, by the upstream that is waited for. */
-  readonly #waits = new Map<Fillable, Set<EndWait>>();
+  /** By the upstream that is waited for; each has some. */
+  readonly #waits = new Map<Fillable, Waits>();
   #size = 0;
   #over = false;
 
@@ -106,7 +145,7 @@ export class PendingRequests {
   /** Ends all waits, and lets nobody wait any more. */
   release(): void {
     this.#over = true;
-    for (const ends of this.#waits.values()) for (const end of ends) end("ended");
+    for (const waits of this.#waits.values()) waits.endAll("ended");
   }
 
   /**
@@ -122,23 +161,27 @@ export class PendingRequests {
       most = size;
     }
     if (largest === upstream) return false;
-    const last = [...this.#waits.get(largest)!].at(-1)!;
-    this.#delete(largest, last);
-    last("no_room");
+    const newest = this.#waits.get(largest)!.takeNewest();
+    this.#left(largest);
+    newest("no_room");
     return true;
   }
 
   #add(upstream: Fillable, end: EndWait): void {
-    const ends = this.#waits.get(upstream) ?? new Set();
-    this.#waits.set(upstream, ends.add(end));
+    let waits = this.#waits.get(upstream);
+    if (waits === undefined) this.#waits.set(upstream, waits = new Waits());
+    waits.add(end);
     this.#size++;
   }
 
   /** No-op if `#makeRoom` has ended it already. */
   #delete(upstream: Fillable, end: EndWait): void {
-    const ends = this.#waits.get(upstream);
-    if (ends === undefined || !ends.delete(end)) return;
+    if (this.#waits.get(upstream)?.delete(end)) this.#left(upstream);
+  }
+
+  /** A wait for the upstream has been taken out. */
+  #left(upstream: Fillable): void {
     this.#size--;
-    if (ends.size === 0) this.#waits.delete(upstream);
+    if (this.#waits.get(upstream)!.size === 0) this.#waits.delete(upstream);
   }
 }

@@ -136,6 +136,32 @@ Deno.test("requests to one upstream leave room for those to another", async () =
   scene.assertOver(...Array(5).fill("no_room"), ...Array(5).fill("served"));
 });
 
+Deno.test("the newest request that still waits makes room, however many have ended", async () => {
+  const scene = new Scene(60_000, 100);
+  const other = new FakeUpstream();
+  const begin = () => {
+    const exchange = new FakeExchange();
+    return { exchange, outcome: scene.wait(exchange) };
+  };
+  const waits = Array.from({ length: 100 }, begin);
+  const end = async (gone: typeof waits) => {
+    for (const { exchange } of gone) exchange.cancellation.cancel(GONE);
+    for (const { outcome } of gone) assert.equal(await outcome, "client_gone");
+  };
+  await end(waits.filter((_, i) => i % 10 !== 0));
+  const later = Array.from({ length: 90 }, begin);
+  const others = [scene.waitFor(other)];
+  assert.equal(await later[89].outcome, "no_room");
+  await end([later[88], later[87]]);
+  others.push(scene.waitFor(other), scene.waitFor(other), scene.waitFor(other));
+  assert.equal(await later[86].outcome, "no_room");
+  assert.equal(scene.holds.size, 100);
+  scene.holds.release();
+  const left = [...waits.filter((_, i) => i % 10 === 0), ...later.slice(0, 86)];
+  const outcomes = await Promise.all([...left.map(({ outcome }) => outcome), ...others]);
+  assert.deepEqual(outcomes, Array(100).fill("ended"));
+});
+
 Deno.test("a wait ends when the upstream is removed or the proxy stops, and no request waits afterwards", async () => {
   const scene = new Scene(60_000);
   const wait = scene.wait();
