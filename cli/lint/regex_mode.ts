@@ -4,16 +4,19 @@
  */
 import {
   asksForRegex,
+  isRegex,
   readRegexWish,
 } from "../../controller/translate/annotations/nginx/rewrite.ts";
-import type { HostFinding, Member, MemberPath } from "./host_member.ts";
+import { type HostFinding, type Member, type MemberPath, oldestOf } from "./host_member.ts";
 
 const ANNOTATIONS: readonly string[] = ["use-regex", "rewrite-target"];
 
 export function regexNeighbours(host: string, sharing: readonly Member[]): HostFinding[] {
   if (host === "" || sharing.length < 2) return [];
+  const rest = restOf(host, sharing);
   const asking = sharing.filter((member) =>
-    pathsOf(member, host).some((each) => asks(member, each))
+    pathsOf(member, host).some((each) => asks(member, each)) ||
+    (member === rest && isRegex(REST, readRegexWish(member.annotations)))
   );
   if (asking.length === 0) return [];
   return sharing.flatMap((member): HostFinding[] => {
@@ -34,6 +37,17 @@ export function regexNeighbours(host: string, sharing: readonly Member[]): HostF
       remedy: "Nothing to do if that is what you want; else give one of them a host of its own",
     }];
   });
+}
+
+/** Requests that no path of a host takes, for which ingress-nginx has a location of its own. */
+const REST = { path: "/", type: "Prefix" } as const;
+
+/** The Ingress whose annotations count for them; null where a path takes them, or its age is not known. */
+function restOf(host: string, sharing: readonly Member[]): Member | null {
+  const isTaken = sharing.some((member) =>
+    pathsOf(member, host).some(({ path, type }) => path === REST.path && type === REST.type)
+  );
+  return isTaken ? null : oldestOf(sharing.filter(({ isCanary }) => !isCanary));
 }
 
 function pathsOf({ isCanary, written }: Member, host: string): readonly MemberPath[] {

@@ -207,6 +207,20 @@ Deno.test("a rewrite-target that equals the path makes no regular expressions", 
   assert.deepEqual(findings(result, "host/regular-expressions"), {});
 });
 
+Deno.test("the oldest Ingress makes the paths of others regular expressions if no path is /", () => {
+  const same = { annotations: { "rewrite-target": "/a" }, path: "/a", pathType: "Exact" };
+  const [old, late] = ["2024-01-01T00:00:00Z", "2024-01-02T00:00:00Z"];
+  const cases: readonly (readonly [inputs: readonly IngressInput[], found: readonly string[]])[] = [
+    [[{ name: "a", created: old, ...same }, { name: "b", created: late }], ["shop/b"]],
+    [[{ name: "a", created: late, ...same }, { name: "b", created: old }], []],
+    [[{ name: "a", created: old, ...same }, { name: "b", created: late, path: "/" }], []],
+  ];
+  for (const [inputs, found] of cases) {
+    const result = findings(lintIngresses(...inputs), "host/regular-expressions");
+    assert.deepEqual(Object.keys(result), found);
+  }
+});
+
 Deno.test("of annotations that are read once a host, the oldest Ingress is named", () => {
   const result = lintIngresses(
     { name: "late", created: "2024-01-02T00:00:00Z", annotations: { "server-alias": "b.test" } },
