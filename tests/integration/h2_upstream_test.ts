@@ -195,7 +195,7 @@ Deno.test("a client that stops after its 100 (Continue) gets 408, and its backen
     stream.resume();
   });
   using proxy = new H2UpstreamProxy([backend.port], {
-    limits: { responseHeadTimeout: 200, bodyTimeout: 600 },
+    limits: { responseHeadTimeout: 1_500, bodyTimeout: 2_500 },
   });
   using client = await Peer.connect(proxy.port);
   await client.send(
