@@ -11,7 +11,7 @@ const ROOT = join(import.meta.dirname!, "..", "..");
 export const EXAMPLES = join(ROOT, "examples");
 
 /** How long anything is waited for, in ms, before the test gives up. */
-export const PATIENCE = 20_000;
+export const PATIENCE = 60_000;
 
 /** All that commands about a folder print on standard error: a busy machine takes over a second for a step. */
 export const PROGRESS = /^(?:Reading the manifests\n|Comparing\n)*$/;

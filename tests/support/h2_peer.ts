@@ -91,7 +91,7 @@ export interface H2PeerOptions {
 }
 
 /** What has not come after this, in ms, will not come. */
-const PATIENCE = 10_000;
+const PATIENCE = 30_000;
 
 /** The frames kept of a connection: more are counted only. */
 const MAX_FRAMES = 20_000;

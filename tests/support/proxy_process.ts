@@ -8,8 +8,8 @@ import type { Snapshot } from "../../shared/snapshot/types.ts";
 
 const ROOT = join(import.meta.dirname!, "..", "..");
 
-/** How long a line of the log is waited for, in ms. */
-const PATIENCE = 20_000;
+/** How long a line of the log is waited for, in ms: on a busy machine, a start with a large snapshot takes 20 s. */
+const PATIENCE = 60_000;
 
 export interface ProxyProcessOptions {
   readonly snapshot: Snapshot;

@@ -116,7 +116,7 @@ export interface TlsClientOptions {
 }
 
 /** How long an answer or an end is waited for, in ms. */
-const PATIENCE = 10_000;
+const PATIENCE = 30_000;
 
 /** A client whose handshake is done. */
 export class TlsClient {
