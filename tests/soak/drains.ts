@@ -39,8 +39,9 @@ const FRAME = new Uint8Array([0x82, 0x80 | 20, 1, 2, 3, 4, ...new Uint8Array(20)
 const RPC_PATH = "/pingress.test.Echo";
 const RPC = "test/rpc:80";
 
-/** Between SIGTERM and the end of accepting: readiness is looked at every 20 ms meanwhile. */
-const FLAGS = ["--workers=2", "--allow-loopback-upstreams", "--drain-delay=300ms"];
+/** Between SIGTERM and the end of accepting, in ms: readiness is looked at every 20 ms meanwhile. */
+const DRAIN_DELAY = 300;
+const FLAGS = ["--workers=2", "--allow-loopback-upstreams", `--drain-delay=${DRAIN_DELAY}ms`];
 
 async function play(peer: Peer): Promise<void> {
   for (;;) {
@@ -67,10 +68,34 @@ async function play(peer: Peer): Promise<void> {
 /** The proxies that say they are ready, as an Endpoints object would list them. */
 class Balancer {
   readonly ready: ProxyProcess[] = [];
+  /** When each proxy was told to drain, in ms. */
+  readonly #told = new Map<ProxyProcess, number>();
   #next = 0;
 
   pick(): ProxyProcess {
     return this.ready[this.#next++ % this.ready.length];
+  }
+
+  drain(proxy: ProxyProcess): void {
+    this.#told.set(proxy, performance.now());
+    proxy.signal("SIGTERM");
+  }
+
+  /**
+   * Connects to a ready proxy. On a busy machine this process may notice a drain only after its delay: a connection
+   * that is refused then goes to the next proxy, as a load balancer's does, and one refused sooner is lost.
+   */
+  async connect<T>(to: (port: number) => Promise<T>): Promise<T> {
+    for (;;) {
+      const proxy = this.pick();
+      try {
+        return await to(proxy.httpPort);
+      } catch (error) {
+        const told = this.#told.get(proxy) ?? Infinity;
+        if (!isRefusal(error) || performance.now() - told < DRAIN_DELAY) throw error;
+        await pause(20);
+      }
+    }
   }
 
   /** Lists a proxy while it is ready; what cannot be asked for a moment stays as it was. */
@@ -113,7 +138,7 @@ export async function runDrains(
   for (let index = 1; index <= drains; index++) {
     const next = await start();
     await pause(200);
-    current.signal("SIGTERM");
+    balancer.drain(current);
     const code = await current.ended;
     if (code !== 0) load.lost.push(`drain ${index} ended with ${code}`);
     await current[Symbol.asyncDispose]();
@@ -185,7 +210,7 @@ class Load {
   }
 
   #connect(): Promise<Peer> {
-    return Peer.connect(this.#balancer.pick().httpPort);
+    return this.#balancer.connect((port) => Peer.connect(port));
   }
 
   /** One connection, until it is told to close. */
@@ -218,7 +243,7 @@ class Load {
 
   /** One connection of HTTP/2, until it is told to go: requests beside a gRPC stream. */
   async #http2(): Promise<void> {
-    using client = await Http2Client.connect(this.#balancer.pick().httpPort);
+    using client = await this.#balancer.connect((port) => Http2Client.connect(port));
     const goesOn = () => !this.over && !client.isLeaving;
     const asking = async (path: string) => {
       while (goesOn()) {
@@ -267,6 +292,12 @@ class Load {
     client.close();
     await talking;
   }
+}
+
+/** Of Deno's sockets, or of Node's. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof Deno.errors.ConnectionRefused ||
+    (error instanceof Error && "code" in error && error.code === "ECONNREFUSED");
 }
 
 function pause(ms: number): Promise<void> {
