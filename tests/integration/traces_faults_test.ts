@@ -180,6 +180,12 @@ Deno.test("spans that the collector rejects in part are counted", async () => {
     [{ partialSuccess: { rejectedSpans: "-1" } }, 0],
     [{ partialSuccess: { errorMessage: "be careful" } }, 0],
     [{ partialSuccess: null }, 0],
+    [{ partialSuccess: { rejectedSpans: { toString: 1, valueOf: 1 } } }, 0],
+    [
+      { partialSuccess: { rejectedSpans: 1, errorMessage: { toString: 1 } } },
+      1,
+      "the collector rejected 1 span",
+    ],
   ];
   for (const [answer, rejected, reason] of answers) {
     const { exported, dropped, log } = await outcomeOf((response) =>

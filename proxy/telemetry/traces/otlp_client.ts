@@ -81,9 +81,11 @@ function readResponse(text: string, status: number): ExportOutcome {
   if (typeof partial !== "object" || partial === null) {
     return { kind: "taken", rejected: 0, reason: "" };
   }
-  const count = Number("rejectedSpans" in partial ? partial.rejectedSpans : 0);
-  const rejected = Number.isSafeInteger(count) && count > 0 ? count : 0;
-  const message = "errorMessage" in partial ? String(partial.errorMessage ?? "").slice(0, 200) : "";
+  const { rejectedSpans, errorMessage } = partial as Record<string, unknown>;
+  // As text, since JSON has 64-bit integers so. An object may have no text or number, and would throw.
+  const count = typeof rejectedSpans === "string" ? Number(rejectedSpans) : rejectedSpans;
+  const rejected = Number.isSafeInteger(count) && (count as number) > 0 ? count as number : 0;
+  const message = typeof errorMessage === "string" ? errorMessage.slice(0, 200) : "";
   const reason = message || `the collector rejected ${rejected} span${rejected === 1 ? "" : "s"}`;
   return { kind: "taken", rejected, reason };
 }
