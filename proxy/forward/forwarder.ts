@@ -278,25 +278,25 @@ export class Forwarder {
     const route = place < 0 ? null : this.#context.table.target(place);
     const head = this.#httpsRedirects.of(exchange, route);
     if (head === null) return null;
+    const { table, telemetry } = this.#context;
+    if (route !== null) telemetry.routed(exchange.record, table.counters(place));
     if (head instanceof ProxyError) return this.#localReply(exchange, head);
-    if (route !== null) observe(exchange, route.policy, this.#context.telemetry);
+    if (route !== null) observe(exchange, route.policy, telemetry);
     const filters = route === null ? null : route.filters.beforeHttps;
     if (filters === null) {
-      this.#context.telemetry.filterReplied(exchange, "https-redirect", head.status);
+      telemetry.filterReplied(exchange, "https-redirect", head.status);
       return this.#respond(exchange, head, NO_BODY);
     }
-    return this.#redirectFiltered(new FilteredExchange(exchange, filters), head, place);
+    return this.#redirectFiltered(new FilteredExchange(exchange, filters), head);
   }
 
   /** Responds with a redirect of the route's own filters, if there is one, or to HTTPS. */
   async #redirectFiltered(
     exchange: FilteredExchange,
     toHttps: ResponseHead,
-    place: number,
   ): Promise<void> {
-    const { table, telemetry } = this.#context;
+    const { telemetry } = this.#context;
     try {
-      telemetry.routed(exchange.record, table.counters(place));
       telemetry.filtersBegin(exchange);
       let reply: Reply | null;
       try {

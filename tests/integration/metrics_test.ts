@@ -153,6 +153,20 @@ Deno.test("a body over its route's limit counts for that route", async () => {
   assert.equal(series.get(errors("body_too_large")), 1);
 });
 
+Deno.test("a redirect to HTTPS counts for the route that its request matches", async () => {
+  using observed = new ObservedProxy([refusingPort()]);
+  const snapshot = snapshotOf([refusingPort()]);
+  observed.apply({
+    ...snapshot,
+    policies: [{ id: "redirected", httpsRedirect: { when: "always" } }],
+    routes: snapshot.routes.map((route) => ({ ...route, policy: "redirected" })),
+  });
+  using client = await Peer.connect(observed.port);
+  assert.equal(statusOf(await client.ask(get())), 308);
+  assert.equal((await observed.series()).get(requests("GET", "3xx")), 1);
+  assert.deepEqual((await observed.lines()).map(({ route }) => route), ["* Prefix /"]);
+});
+
 Deno.test("a client that leaves before its response counts once, without a status", async () => {
   const asked = signal();
   await using backend = new Backend(async (peer) => {
