@@ -356,8 +356,10 @@ export class Http1Exchange implements Exchange, ExchangeWaiter, ByteSink {
     // HTTP/1.0 knows no interim responses to probe with: it is left to its response.
     if (!this.responded && this.request.version === 10) return;
     const verdict = this.#halfClosed.check(now, this.responded);
-    if (verdict === "probe") this.output.writeLater(PROBE, PROBE.length, null);
-    else if (verdict === "touch") this.output.touch();
+    if (verdict === "probe") {
+      this.record.headBytesOut += PROBE.length;
+      this.output.writeLater(PROBE, PROBE.length, null);
+    } else if (verdict === "touch") this.output.touch();
     else if (verdict === "gone") this.#owner.fail(new ProxyError("client_gone"));
   }
 

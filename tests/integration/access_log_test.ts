@@ -144,6 +144,26 @@ Deno.test("a line in nginx's format has the request as it came, and the size of 
   assert.match(refused, /\] "nonsense" 400 \d+ "-" "-"$/);
 });
 
+Deno.test("probes of a client that has sent FIN are no part of a body's size", async () => {
+  const probed = signal();
+  await using backend = new Backend(async (peer) => {
+    await peer.request();
+    await probed.promise;
+    await peer.send(reply("hello"));
+  });
+  using observed = new ObservedProxy([backend.port], { accessLog: { format: "nginx" } });
+  using client = await Peer.connect(observed.port);
+  await client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  await client.finish();
+  const answer = client.answer();
+  await until("the client is probed", () => client.received > 0);
+  probed.resolve();
+  assert.equal((await answer).body, "hello");
+  await client.ended();
+  const [line] = await observed.textLines();
+  assert.match(line, /\] "GET \/ HTTP\/1\.1" 200 5 "-" "-"$/);
+});
+
 Deno.test("a refused request line has neither the target of the request before it nor a secret", async () => {
   const lines = [
     "GET /%zz?token=secret HTTP/1.1",
