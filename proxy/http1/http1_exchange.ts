@@ -20,6 +20,7 @@ import {
   type ExchangeWaiter,
   RequestHead,
   type ResponseHead,
+  type Serving,
   UNKNOWN_LENGTH,
 } from "../http/message.ts";
 import type { Deadlined } from "../io/deadlines.ts";
@@ -80,6 +81,8 @@ export class Http1Exchange implements Exchange, ExchangeWaiter, ByteSink {
   /** Bytes that had been sent when its client's FIN came, or at the last look since. */
   #sentBefore = 0;
   readonly #connection: RequestConnection = { keepAlive: false };
+  /** The handler has thrown: this was the connection's last exchange. */
+  #isBroken = false;
 
   constructor(owner: ExchangeOwner) {
     const { context, input, transport } = owner;
@@ -189,19 +192,32 @@ export class Http1Exchange implements Exchange, ExchangeWaiter, ByteSink {
 
   /** Hands it to the handler: true once that has responded, false where the owner hears of it later. */
   serve(): boolean {
-    const serving = this.#owner.context.handler(this);
+    let serving: Serving;
+    try {
+      serving = this.#owner.context.handler(this);
+    } catch (mistake) {
+      this.broke(mistake);
+      return false;
+    }
     if (serving === undefined) return true;
-    if (serving !== LATER) serving.then(() => this.served(), this.#owner.broke);
+    if (serving !== LATER) serving.then(() => this.served(), this.broke);
     return false;
   }
 
   served(): void {
-    this.#owner.exchangeServed(this);
+    // What is stopped at the end of its connection has been told of already.
+    if (!this.#isBroken) this.#owner.exchangeServed(this);
   }
 
-  broke(thrown: unknown): void {
-    this.#owner.broke(thrown);
-  }
+  /** Ends the connection, and tells of the request: the handler does not, which has thrown. */
+  readonly broke = (thrown: unknown): void => {
+    if (this.#isBroken) return;
+    this.#isBroken = true;
+    const error = asProxyError(thrown, "internal");
+    this.record.error ??= error.code;
+    this.#owner.broke(error);
+    this.end();
+  };
 
   get waiter(): ExchangeWaiter {
     return this;

@@ -5,36 +5,39 @@ import { bytesOf } from "../../tests/support/latin1.ts";
 import { MemoryTransport } from "../../tests/support/memory_transport.ts";
 import { localReply } from "../forward/local_reply.ts";
 import { DEFAULT_LIMITS } from "../http/limits.ts";
-import { NO_BODY } from "../http/body.ts";
-import { ResponseHead } from "../http/message.ts";
+import { LATER, NO_BODY } from "../http/body.ts";
+import { type Exchange, type ExchangeHandler, ResponseHead } from "../http/message.ts";
 import { createBuffers } from "../io/buffer_pool.ts";
 import { Deadlines } from "../io/deadlines.ts";
 import { Http1ServerConnection } from "./server_connection.ts";
 
 const LAST = "GET / HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n";
 
-/** A connection with a handler that responds at once, without a body. */
-function serve() {
+/** Responds at once, without a body. */
+const respond: ExchangeHandler = (exchange) => {
+  const head = new ResponseHead();
+  head.status = 204;
+  head.bodyLength = head.contentLength = 0;
+  return exchange.respond(head, NO_BODY);
+};
+
+function serve(handler = respond) {
   const transport = new MemoryTransport();
   const errors: string[] = [];
+  const ended: Exchange["record"]["error"][] = [];
   const client = {
     ...{ address: "192.0.2.1", port: 1, localPort: 80, listener: "http" },
     ...{ secure: false, certificate: null, trusted: false, isExempt: false },
   };
   const connection = new Http1ServerConnection(transport, client, {
     ...{ limits: DEFAULT_LIMITS, buffers: createBuffers(), deadlines: new Deadlines() },
-    ...{ h2c: false, localReply, isDraining: () => false, onExchangeEnd: () => {} },
+    ...{ h2c: false, localReply, isDraining: () => false, handler },
     onError: ({ code }) => void errors.push(code),
-    handler(exchange) {
-      const head = new ResponseHead();
-      head.status = 204;
-      head.bodyLength = head.contentLength = 0;
-      return exchange.respond(head, NO_BODY);
-    },
+    onExchangeEnd: ({ record }) => void ended.push(record.error),
   });
   let hasLeft = false;
   const serving = connection.serve().then(() => hasLeft = true);
-  return { transport, connection, serving, errors, hasLeft: () => hasLeft };
+  return { transport, connection, serving, errors, ended, hasLeft: () => hasLeft };
 }
 
 /** A connection on which the last request has been served, and FIN sent. */
@@ -113,4 +116,31 @@ Deno.test("a client that sends more of its head after a 408 can read that", asyn
   transport.end();
   await serving;
   assert.ok(transport.isClosed);
+});
+
+const MISTAKES: Readonly<Record<string, ExchangeHandler>> = {
+  "throws": () => {
+    throw new Error("a mistake");
+  },
+  "rejects": () => Promise.reject(new Error("a mistake")),
+  "throws later": ({ waiter }) => {
+    setTimeout(() => waiter!.broke(new Error("a mistake")), 0);
+    return LATER;
+  },
+  "throws, and stops when the connection ends": ({ cancellation, waiter }) => {
+    cancellation.register(() => waiter!.served());
+    throw new Error("a mistake");
+  },
+};
+
+Deno.test("a request whose handler fails is reported once, as any that has ended", async (t) => {
+  for (const [how, handler] of Object.entries(MISTAKES)) {
+    await t.step(how, async () => {
+      const { transport, serving, ended, errors } = serve(handler);
+      transport.arrive(bytesOf(LAST));
+      await serving;
+      assert.ok(transport.isClosed);
+      assert.deepEqual([errors, ended], [["internal"], ["internal"]]);
+    });
+  }
 });

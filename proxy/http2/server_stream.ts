@@ -417,6 +417,7 @@ export class ServerStream extends Stream implements Exchange {
   /** The handler has thrown, as only a mistake of ours can: nobody else would end the stream. */
   readonly #broke = (mistake: unknown): void => {
     const error = asProxyError(mistake, "internal");
+    this.record.error ??= error.code;
     this.#owner.context.onError(error, this.client);
     if (!this.localEnded) this.reset(INTERNAL_ERROR, error);
     this.#ended();

@@ -149,7 +149,6 @@ export const CARRIERS: readonly Exceptions[] = [
       "proxy/io/descriptors.ts": ["isExhaustion"],
       "proxy/errors.ts": ["asProxyError", "new ProxyError"],
       "proxy/forward/attempt.ts": ["Attempt.received"],
-      "proxy/http1/http1_exchange.ts": ["Http1Exchange.broke"],
       "proxy/http2/stream_sender.ts": ["StreamSender.broke"],
       "proxy/upstream/connect.ts": ["speaksNone"],
     },
