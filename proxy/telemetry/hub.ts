@@ -13,6 +13,7 @@ import type { TraceOptions } from "./traces/options.ts";
 import type { SpanRelay } from "./traces/span_relay.ts";
 import { Block, placeOfState } from "./block.ts";
 import { chunksFor } from "./chunks.ts";
+import type { EndpointCounts } from "./endpoint_counts.ts";
 import { ExemplarStore } from "./exemplars.ts";
 import { HistogramTexts } from "./histogram_texts.ts";
 import type { Format } from "./exposition.ts";
@@ -81,7 +82,7 @@ export class TelemetryHub {
   #snapshot: Snapshot | null = null;
   #appliedAt = 0;
   /** Of the snapshot in force, once they have been asked for. */
-  #endpoints: ReadonlyMap<string, number> | null = null;
+  #endpoints: EndpointCounts | null = null;
   #certificates: Scraped["certificates"] = { usable: [], refused: 0 };
 
   constructor(options: TelemetryHubOptions) {

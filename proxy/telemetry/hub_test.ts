@@ -503,6 +503,46 @@ Deno.test("endpoints of a Service are ready or ejected, by the worker that has e
   assert.deepEqual(await states(), ["a.test,ready 2", "empty,ready 0"]);
 });
 
+Deno.test("endpoints are counted some Services at a time, and once for each snapshot", () => {
+  const process = new Process({});
+  let counted = 0;
+  const web = webSnapshot(Array.from({ length: 1000 }, (_, i) => `${i}.test /`));
+  const snapshot = {
+    ...web,
+    upstreams: web.upstreams.map((upstream) => ({
+      ...upstream,
+      addresses: {
+        kind: "endpoints" as const,
+        endpoints: new Proxy([{ address: "10.0.0.1", port: 80 }], {
+          get(list, key) {
+            if (key === Symbol.iterator) counted++;
+            return Reflect.get(list, key);
+          },
+        }),
+      },
+    })),
+  };
+  process.comes(web);
+  process.hub.snapshotApplied(snapshot, [], 0);
+  const longestTurn = (): number => {
+    let longest = 0;
+    let before = counted;
+    const pieces = process.hub.scrape({
+      ...{ version: "1", deno: "2", startedAt: 0, now: 0, memory: 1, cpu: 1, limits: {} },
+    });
+    for (let done: boolean | undefined = false; !done;) {
+      done = pieces.next().done;
+      longest = Math.max(longest, counted - before);
+      before = counted;
+    }
+    return longest;
+  };
+  assert.ok(longestTurn() <= 64);
+  assert.equal(counted, 1000);
+  longestTurn();
+  assert.equal(counted, 1000);
+});
+
 Deno.test("ejected endpoints of a Service that gets series of its own are shown there", async () => {
   const process = new Process({ limit: 1 });
   const both = webSnapshot(["a.test /", "b.test /"]);

@@ -10,6 +10,7 @@ import {
   TOTALS,
 } from "./block.ts";
 import { METRICS } from "./catalogue.ts";
+import { EndpointCounts } from "./endpoint_counts.ts";
 import { HistogramTexts } from "./histogram_texts.ts";
 import { RouteSeries, ServiceSeries } from "./series.ts";
 import { DEFAULT_SERIES } from "./series_options.ts";
@@ -39,7 +40,9 @@ function scraped(block: Block): Scraped {
     services: new ServiceSeries(DEFAULT_SERIES, () => 0),
     exemplars: null,
     texts: { routes: new HistogramTexts(), services: new HistogramTexts() },
-    endpoints: new Map([['namespace="default",service="a"', 1]]),
+    endpoints: new EndpointCounts(
+      new Map([['namespace="default",service="a"', [[{ address: "10.0.0.1", port: 80 }]]]]),
+    ),
     inForce: {
       snapshot: {
         format: SNAPSHOT_FORMAT,

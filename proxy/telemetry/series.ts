@@ -6,7 +6,8 @@
  * `--metrics-by=route` gives each route its own. Upstreams count for their Service.
  */
 import { backendNameOf, upstreamsOf } from "../../shared/snapshot/forward_action.ts";
-import type { HostChange, Route, Upstream } from "../../shared/snapshot/types.ts";
+import type { Endpoint, HostChange, Route, Upstream } from "../../shared/snapshot/types.ts";
+import { EndpointCounts } from "./endpoint_counts.ts";
 import { labelsText } from "./exposition.ts";
 import type { SeriesBy, SeriesOptions } from "./series_options.ts";
 import { OTHER_SLOT, RESERVED_SLOTS, SeriesSlots, type SlotChange } from "./series_slots.ts";
@@ -192,17 +193,17 @@ export class ServiceSeries {
     yield* this.#members.owners();
   }
 
-  /** How many different endpoints each Service has, by its labels; none of names that are resolved. */
-  endpointCounts(upstreams: readonly Upstream[]): ReadonlyMap<string, number> {
-    const counted = new Map<string, Set<string>>();
+  /** How many different endpoints each Service has; none of names that are resolved. */
+  endpointCounts(upstreams: readonly Upstream[]): EndpointCounts {
+    const lists = new Map<string, (readonly Endpoint[])[]>();
     for (const { id, addresses } of upstreams) {
       if (addresses.kind === "dns") continue;
       const labels = this.#ownLabels(id);
-      let own = counted.get(labels);
-      if (own === undefined) counted.set(labels, own = new Set());
-      for (const { address, port } of addresses.endpoints) own.add(`${address} ${port}`);
+      const own = lists.get(labels);
+      if (own === undefined) lists.set(labels, [addresses.endpoints]);
+      else own.push(addresses.endpoints);
     }
-    return new Map([...counted].map(([labels, { size }]) => [labels, size]));
+    return new EndpointCounts(lists);
   }
 
   #ownLabels(upstream: string): string {

@@ -14,6 +14,7 @@ import {
 } from "./block.ts";
 import type { MetricName } from "./catalogue.ts";
 import { type Chunks, indexInChunk } from "./chunks.ts";
+import type { EndpointCounts } from "./endpoint_counts.ts";
 import type { ExemplarStore } from "./exemplars.ts";
 import { type Exposition, labelsText, sample } from "./exposition.ts";
 import type { HistogramTexts } from "./histogram_texts.ts";
@@ -63,8 +64,7 @@ export interface ScrapedSeries {
   readonly workers: readonly ScrapedWorker[];
   readonly routes: RouteSeries;
   readonly services: ServiceSeries;
-  /** Endpoints of each Service, by its labels. */
-  readonly endpoints: ReadonlyMap<string, number>;
+  readonly endpoints: EndpointCounts;
   /** Of requests by host or route; null without traces. */
   readonly exemplars: ExemplarStore | null;
   /** Of the last scrapes. */
@@ -93,8 +93,14 @@ export function* serviceMetrics(
     cells.sums([SERVICE_DURATION_SUM]),
     texts.services,
   );
-  yield* inPieces(out, "pingress_endpoints", [...endpoints], (labels, count) => {
-    const ejected = Math.min(count, mostEjected(workers, services.slots.slotOf(labels)));
+  const { slots } = services;
+  const listed = Array.from(
+    endpoints.labels(),
+    (labels) => [labels, slots.slotOf(labels)] as const,
+  );
+  yield* inPieces(out, "pingress_endpoints", listed, (labels, slot) => {
+    const count = endpoints.of(labels);
+    const ejected = Math.min(count, mostEjected(workers, slot));
     const ready = sample("pingress_endpoints", `${labels},state="ready"`, count - ejected);
     return ejected === 0
       ? ready

@@ -125,6 +125,7 @@ export const CARRIERS: readonly Exceptions[] = [
       "proxy/io/input.ts": ["Input.exchangeBuffer", "Input.giveBack"],
       "proxy/http/loop_mark.ts": ["LoopMark.publish", "new LoopMark"],
       "proxy/server.ts": ["ProxyServer.setZone"],
+      "proxy/telemetry/endpoint_counts.ts": ["EndpointCounts.of", "new EndpointCounts"],
       "proxy/config/active_snapshot.ts": ["ActiveSnapshot.takeStream"],
       "proxy/io/tcp_connect.ts": ["connectTcp"],
       "proxy/io/tcp_transport.ts": ["TcpTransport.read", "TcpTransport.write"],
