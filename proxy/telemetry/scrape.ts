@@ -20,11 +20,13 @@ import {
 } from "./block.ts";
 import { REQUEST_ORDER } from "../filters/filter_order.ts";
 import type { MetricName } from "./catalogue.ts";
-import { Exposition, type Format, type Labels, labelsText } from "./exposition.ts";
+import { Exposition, type Format, labelsText, sample } from "./exposition.ts";
 import {
+  inPieces,
   routeMetrics,
   type ScrapedSeries,
   type ScrapedWorker,
+  SERIES_PER_PIECE,
   serviceMetrics,
 } from "./series_samples.ts";
 import type { SeriesSlots } from "./series_slots.ts";
@@ -166,28 +168,32 @@ function* snapshotMetrics(
     out.single("pingress_snapshot_routes", routes.length) +
     out.single("pingress_snapshot_upstreams", upstreams.length) +
     out.single("pingress_certificates_refused", certificates.refused);
-  const ends = certificateEnds(certificates.usable);
-  yield out.metric(
-    "pingress_certificate_expiration_timestamp_seconds",
-    ends.map(([labels, validTo]) => [labels, validTo / 1000]),
-  );
-  yield out.metric(
-    "pingress_certificate_days_left",
-    ends.map((
-      [labels, validTo],
-    ) => [labels, Math.floor((validTo - about.now) / DAY * 1000) / 1000]),
-  );
+  yield* certificateMetrics(certificates.usable, about.now, out);
 }
 
 /** Of two with the same labels the one that expires first is the one to know of. */
-function certificateEnds(terms: readonly CertificateTerm[]): (readonly [Labels, number])[] {
-  const ends = new Map<string, readonly [Labels, number]>();
-  for (const term of terms) {
-    const labels = { hosts: showHosts(term), certificate: term.name };
-    const key = labelsText(labels);
-    ends.set(key, [labels, Math.min(term.validTo, ends.get(key)?.[1] ?? Infinity)]);
+function* certificateMetrics(
+  terms: readonly CertificateTerm[],
+  now: number,
+  out: Exposition,
+): Generator<string> {
+  const ends = new Map<string, number>();
+  for (let i = 0; i < terms.length; i++) {
+    const { name, validTo } = terms[i];
+    const labels = labelsText({ hosts: showHosts(terms[i]), certificate: name });
+    ends.set(labels, Math.min(validTo, ends.get(labels) ?? Infinity));
+    // Others have their turn: a cluster may have ten thousand.
+    if (i % SERIES_PER_PIECE === SERIES_PER_PIECE - 1) yield "";
   }
-  return [...ends.values()];
+  const all = [...ends];
+  const expiration = "pingress_certificate_expiration_timestamp_seconds";
+  yield* inPieces(out, expiration, all, (labels, validTo) => {
+    return sample(expiration, labels, validTo / 1000);
+  });
+  const left = "pingress_certificate_days_left";
+  yield* inPieces(out, left, all, (labels, validTo) => {
+    return sample(left, labels, Math.floor((validTo - now) / DAY * 1000) / 1000);
+  });
 }
 
 /** Whom a client asks for to be shown it; `*` is any name that no other certificate covers. */

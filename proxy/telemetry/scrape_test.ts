@@ -148,3 +148,28 @@ Deno.test("a second scrape has what was counted meanwhile, in either format", ()
   assert.match(second[0], / 2$/);
   assert.deepEqual(second, buckets("text"));
 });
+
+Deno.test("a thousand certificates are read and written some at a time", () => {
+  let read = 0;
+  const usable = Array.from({ length: 1000 }, (_, i) => ({
+    get hosts() {
+      read++;
+      return [`${i}.test`];
+    },
+    ...{ isDefault: false, name: `default/${i}`, validTo: 86_400_000 * i },
+  }));
+  const all = scraped(new Block());
+  let before = 0;
+  const pieces: string[] = [];
+  for (const piece of scrape({ ...all, certificates: { usable, refused: 0 } })) {
+    assert.ok(read - before <= 256, `${read - before} of them at once`);
+    assert.ok(piece.length < 64 * 1024, `${piece.length} characters at once`);
+    before = read;
+    pieces.push(piece);
+  }
+  const text = pieces.join("");
+  const last = '{hosts="999.test",certificate="default/999"}';
+  assert.ok(text.includes(`pingress_certificate_expiration_timestamp_seconds${last} 86313600\n`));
+  assert.ok(text.includes(`pingress_certificate_days_left${last} 999\n`));
+  assert.equal(text.match(/^pingress_certificate_days_left/gm)!.length, 1000);
+});

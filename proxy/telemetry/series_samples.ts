@@ -45,7 +45,7 @@ const SERVICE_DURATION_CELLS = DURATION_CELLS.map((_, bucket) => serviceDuration
 const MICROSECONDS = 1e6;
 
 /** Series looked at in one piece, whether they have traffic or not. */
-const SERIES_PER_PIECE = 64;
+export const SERIES_PER_PIECE = 64;
 
 export interface ScrapedWorker {
   /** From 0. */
@@ -233,7 +233,7 @@ function histogramMetric(
 }
 
 /** A metric with the lines of each entry, some entries at a time; nothing where none has a line. */
-function* inPieces(
+export function* inPieces(
   out: Exposition,
   name: MetricName,
   entries: readonly (readonly [string, number])[],

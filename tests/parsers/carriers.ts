@@ -126,6 +126,7 @@ export const CARRIERS: readonly Exceptions[] = [
       "proxy/http/loop_mark.ts": ["LoopMark.publish", "new LoopMark"],
       "proxy/server.ts": ["ProxyServer.setZone"],
       "proxy/telemetry/endpoint_counts.ts": ["EndpointCounts.of", "new EndpointCounts"],
+      "proxy/telemetry/series_samples.ts": ["inPieces"],
       "proxy/config/active_snapshot.ts": ["ActiveSnapshot.takeStream"],
       "proxy/io/tcp_connect.ts": ["connectTcp"],
       "proxy/io/tcp_transport.ts": ["TcpTransport.read", "TcpTransport.write"],
