@@ -212,12 +212,13 @@ export class LineOutput {
     }
     if (this.#unreported > 0) {
       const time = new Date().toISOString();
+      const reported = this.#unreported;
       const report = `{"time":"${time}","level":"warn","message":"log lines dropped",` +
-        `"count":${this.#unreported}}\n`;
+        `"count":${reported}}\n`;
       this.#unreported = 0;
-      this.#push(this.#encoder.encode(report), 0);
+      this.#push({ bytes: this.#encoder.encode(report), lines: 0, reported });
     }
-    this.#push(bytes, lines);
+    this.#push({ bytes, lines, reported: 0 });
     this.#writing ??= this.#drain();
   }
 
@@ -226,9 +227,9 @@ export class LineOutput {
     this.#unreported += lines;
   }
 
-  #push(bytes: Uint8Array, lines: number): void {
-    this.#waiting.push({ bytes, lines });
-    this.#waitingBytes += bytes.length;
+  #push(waiting: Waiting): void {
+    this.#waiting.push(waiting);
+    this.#waitingBytes += waiting.bytes.length;
   }
 
   /** One write for all that waits: a burst of events costs a few system calls, not one each. */
@@ -255,9 +256,11 @@ export class LineOutput {
       while (sent < batch.length) sent += await this.#target.write(batch.subarray(sent));
     } catch (error) {
       if (sent > 0) this.#torn = batch[sent - 1] !== NEWLINE[0];
-      for (const { bytes, lines } of waiting) {
+      for (const { bytes, lines, reported } of waiting) {
         sent -= bytes.length;
-        if (sent < 0) this.#drop(lines);
+        if (sent >= 0) continue;
+        this.#drop(lines);
+        this.#unreported += reported;
       }
       // The reader is gone (EPIPE): there is nobody left to tell. A disk that is full may empty.
       if (error instanceof Deno.errors.BrokenPipe) this.#close();
@@ -279,6 +282,8 @@ export class LineOutput {
 interface Waiting {
   readonly bytes: Uint8Array;
   readonly lines: number;
+  /** Lines whose loss it tells of. */
+  readonly reported: number;
 }
 
 const NEWLINE = Uint8Array.of(0x0a);

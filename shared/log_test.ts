@@ -227,6 +227,27 @@ Deno.test("lines are written again when a full disk has space, and none is parti
   assert.equal(JSON.parse(lines[2]).count, 1);
 });
 
+Deno.test("dropped lines are reported once, also if a report of them is lost", async () => {
+  let text = "";
+  let isFull = true;
+  const output = new LineOutput({
+    write(bytes) {
+      if (isFull) return Promise.reject(new Error("No space left on device"));
+      text += new TextDecoder().decode(bytes);
+      return Promise.resolve(bytes.length);
+    },
+  });
+  for (let i = 0; i < 3; i++) {
+    output.write("lost\n");
+    await output.flush();
+  }
+  isFull = false;
+  output.write("after\n");
+  await output.flush();
+  assert.equal(output.dropped, 3);
+  assert.match(text, /^\{.*"count":3\}\nafter\n$/);
+});
+
 Deno.test("access log batches leave room for events", async () => {
   const reader = new SlowReader();
   const output = new LineOutput(reader, 800);
