@@ -19,6 +19,7 @@ import type {
   ServicePort,
   SliceEndpoint,
 } from "../controller/kube/resources.ts";
+import { asScalar, asText, describe, quote, shortened } from "../controller/base/json.ts";
 import { serviceOfAuthUrl } from "../controller/translate/annotations/nginx/external.ts";
 import { NginxAnnotations } from "../controller/translate/annotations/nginx/nginx_annotations.ts";
 import { FIRST_PORT } from "../controller/translate/model/backend_ref.ts";
@@ -36,6 +37,12 @@ export const ENDPOINT_ANNOTATION = "dev.pingress.io/endpoint";
 
 /** The label by which an EndpointSlice names its Service. */
 const SERVICE_LABEL = "kubernetes.io/service-name";
+
+const WRITE_ENDPOINT =
+  "Write HOST:PORT (127.0.0.1:3000), or PORTNAME=HOST:PORT for one port of the Service";
+
+/** Longer names are cut in messages. */
+const MAX_SHOWN = 80;
 
 /** What stands behind one port of a Service. */
 export interface StandIn {
@@ -240,8 +247,9 @@ class LocalService {
   }
 
   #stand(port: ServicePort, standIn: StandIn): void {
-    this.standIns.set(String(port.port), standIn);
-    if (port.name) this.standIns.set(port.name, standIn);
+    for (const name of [asScalar(port.port), asText(port.name)]) {
+      if (name !== null) this.standIns.set(name, standIn);
+    }
     if (port === this.#firstPort) this.standIns.set(FIRST_PORT, standIn);
   }
 
@@ -261,17 +269,19 @@ class LocalService {
         severity: "error",
       });
     };
+    const written = asScalar(text);
+    if (written === null) {
+      refuse(`the value is ${describe(text)}, not text`, WRITE_ENDPOINT);
+      return [];
+    }
     const ports = portsOf(service);
     const entries = [];
-    for (const part of String(text).split(",")) {
+    for (const part of written.split(",")) {
       const equals = part.indexOf("=");
       const port = equals === -1 ? null : part.slice(0, equals).trim();
       const target = parseTarget(part.slice(equals + 1));
       if (target === null) {
-        refuse(
-          `"${part.trim()}" is not where a program listens`,
-          "Write HOST:PORT (127.0.0.1:3000), or PORTNAME=HOST:PORT for one port of the Service",
-        );
+        refuse(`${quote(part.trim())} is not where a program listens`, WRITE_ENDPOINT);
       } else if (!target.endpoints.every(({ address }) => isLoopback(address))) {
         const { namespace, name } = this.#ref;
         refuse(
@@ -279,7 +289,10 @@ class LocalService {
           `Give it on the command line: --map ${namespace}/${name}=${target.text}`,
         );
       } else if (port !== null && !ports.some((own) => names(own, port))) {
-        refuse(`the Service has no port ${port}`, `Name one of ${listPorts(ports)}`);
+        refuse(
+          `the Service has no port ${shortened(port, MAX_SHOWN)}`,
+          `Name one of ${listPorts(ports)}`,
+        );
       } else {
         entries.push({
           target,
@@ -324,8 +337,9 @@ function namedServices(
     for (const backend of [spec?.defaultBackend, ...paths.map((path) => path?.backend)]) {
       const service = backend?.service;
       const port = service?.port?.number ?? service?.port?.name;
-      if (typeof service?.name !== "string" || (typeof port !== "number" && !port)) continue;
-      add(metadata?.namespace ?? "default", service.name, port);
+      const written = typeof port === "number" ? port : asText(port);
+      if (typeof service?.name !== "string" || written === null) continue;
+      add(metadata?.namespace ?? "default", service.name, written);
     }
     const errors = new NginxAnnotations(metadata?.annotations, spec)
       .valueOf(RESPONSES, "default-backend");
@@ -446,7 +460,7 @@ function serviceOf(slice: EndpointSlice): string | null {
 }
 
 function names(port: ServicePort, text: string): boolean {
-  return port?.name === text || String(port?.port) === text;
+  return port?.name === text || asScalar(port?.port) === text;
 }
 
 function samePort(
@@ -462,7 +476,7 @@ function portsOf(service: Service): readonly ServicePort[] {
 }
 
 function listPorts(ports: readonly ServicePort[]): string {
-  const all = ports.map((port) => port?.name ?? String(port?.port));
+  const all = ports.flatMap(({ name, port }) => asText(name) ?? asScalar(port) ?? []);
   return all.length === 0 ? "its ports (it has none)" : all.join(", ");
 }
 

@@ -2,7 +2,7 @@
  * An Ingress beside others of its hosts. In: a judged Ingress. Out: its hosts, paths and Services, each
  * with its field, and what it says by annotations.
  */
-import { asList, asText, fieldOf } from "../../controller/base/json.ts";
+import { asList, asScalar, asText, fieldOf } from "../../controller/base/json.ts";
 import type { NginxAnnotations } from "../../controller/translate/annotations/nginx/nginx_annotations.ts";
 import { isCanary } from "../../controller/translate/annotations/nginx/refusals.ts";
 import { type PathType, readPathType } from "../../controller/translate/ingress/path.ts";
@@ -55,7 +55,7 @@ export function memberOf(judged: JudgedIngress): Member {
       const service = fieldOf(fieldOf(each, "backend"), "service");
       const port = fieldOf(service, "port");
       const key = `${namespace}/${asText(fieldOf(service, "name"))}:${
-        asText(fieldOf(port, "name")) ?? String(fieldOf(port, "number"))
+        asText(fieldOf(port, "name")) ?? asScalar(fieldOf(port, "number"))
       }`;
       if (!services.has(key)) services.set(key, `${field}.backend`);
     }

@@ -21,6 +21,13 @@ export function asText(value: unknown): string | null {
   return typeof value === "string" && value !== "" ? value : null;
 }
 
+/** How a text, a number or a boolean is written; null for anything else: `String` of a map may throw. */
+export function asScalar(value: unknown): string | null {
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean"
+    ? String(value)
+    : null;
+}
+
 /** The value if it is a port number, 1 to 65535, else null. */
 export function asPort(value: unknown): number | null {
   return Number.isInteger(value) && value as number >= 1 && value as number <= 65535

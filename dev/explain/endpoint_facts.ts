@@ -2,7 +2,7 @@
  * Where the requests of an upstream go. In: a snapshot, the objects that it was made of, and the upstream. Out:
  * endpoints that get requests, and those that get none with the reason.
  */
-import { asList, fieldOf } from "../../controller/base/json.ts";
+import { asList, asScalar, asText, fieldOf } from "../../controller/base/json.ts";
 import type { Resources } from "../../controller/kube/resources.ts";
 import { formatAddress } from "../../shared/net/address.ts";
 import type { Snapshot } from "../../shared/snapshot/types.ts";
@@ -60,6 +60,6 @@ function portName({ services }: Objects, service: string, port: string): string 
     `${metadata?.namespace}/${metadata?.name}` === service
   );
   const found = (asList(fieldOf(object?.spec, "ports")) ?? [])
-    .find((one) => fieldOf(one, "name") === port || String(fieldOf(one, "port")) === port);
-  return found === undefined ? null : String(fieldOf(found, "name") ?? "");
+    .find((one) => fieldOf(one, "name") === port || asScalar(fieldOf(one, "port")) === port);
+  return found === undefined ? null : asText(fieldOf(found, "name")) ?? "";
 }

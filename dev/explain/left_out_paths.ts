@@ -4,7 +4,7 @@
  * of it: another Ingress has the same host and path, another namespace the host, it cannot be read, or
  * the whole Ingress is left out. Pure.
  */
-import { asList, fieldOf } from "../../controller/base/json.ts";
+import { asList, asScalar, describe, fieldOf, shortened } from "../../controller/base/json.ts";
 import { fieldOfAnnotation } from "../../controller/translate/annotations/nginx/refusals.ts";
 import { readRoutePath } from "../../shared/snapshot/route_path.ts";
 import { formatObject, type ObjectRef, type Problem } from "../../shared/problem.ts";
@@ -57,14 +57,24 @@ export function leftOutPaths(
         const field = `spec.rules[${i}].http.paths[${j}]`;
         if (routed.has(placeOf(object, field))) return [];
         const [type, value] = [fieldOf(path, "pathType"), fieldOf(path, "path") ?? "/"];
-        const written = [host ?? "*", type, value].map(String).join(" ");
+        const written = [host || "*", type, value].map(shown).join(" ");
         const because = reasonOf(own, field, `spec.rules[${i}].host`)?.message ??
           "no problem says why";
-        const isMatch = requested !== null && takesPath(type, String(value), requested);
-        return [{ object, field, written, path: String(value), because, isMatch }];
+        const text = asScalar(value) ?? "";
+        const isMatch = requested !== null && takesPath(type, text, requested);
+        return [{ object, field, written, path: text, because, isMatch }];
       });
     });
   });
+}
+
+/** Longer values are cut. */
+const MAX_SHOWN = 200;
+
+/** What somebody wrote; in brackets what it is where it is no text. */
+function shown(value: unknown): string {
+  const text = asScalar(value);
+  return text === null ? `(${describe(value)})` : shortened(text, MAX_SHOWN);
 }
 
 /** As Ingresses define their path types; ImplementationSpecific is a prefix. */

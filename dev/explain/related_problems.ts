@@ -3,7 +3,7 @@
  * Out: those of files that cannot be read, of the objects that name the host, be they left out, and of what
  * these objects name; for a Gateway those of its routes.
  */
-import { asList, fieldOf, isAbsent } from "../../controller/base/json.ts";
+import { asList, asScalar, fieldOf, isAbsent } from "../../controller/base/json.ts";
 import type { Explanation } from "../../proxy/router/explain.ts";
 import { hostPatternTakes } from "../../proxy/router/host.ts";
 import { parseHostPattern } from "../../shared/host/host_pattern.ts";
@@ -125,7 +125,8 @@ function rulesName(rules: readonly unknown[], host: string): boolean {
 /** Also a host that is written wrongly, if it is this one that was meant. */
 export function ruleNames(written: unknown, host: string): boolean {
   if (isAbsent(written) || written === "") return true;
-  const text = String(written);
+  const text = asScalar(written);
+  if (text === null) return false;
   const pattern = parseHostPattern(text);
   return pattern.ok ? hostPatternTakes(pattern.host, host) : text.toLowerCase() === host;
 }

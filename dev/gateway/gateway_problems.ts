@@ -4,7 +4,7 @@
  * give no condition: Gateways of other classes, and routes without a Gateway that is served. Pure.
  */
 import { readIdentity } from "../../controller/base/identity.ts";
-import { asList, fieldOf } from "../../controller/base/json.ts";
+import { asList, fieldOf, quote } from "../../controller/base/json.ts";
 import type { GatewayObject, Resources } from "../../controller/kube/resources.ts";
 import { GATEWAY_API, GATEWAYS, HTTP_ROUTES } from "../../controller/kube/types.ts";
 import {
@@ -88,9 +88,7 @@ function whyNotServed(
     };
   }
   return {
-    message: `not served: GatewayClass ${name} has the controllerName ${
-      JSON.stringify(controller ?? "")
-    }`,
+    message: `not served: GatewayClass ${name} has the controllerName ${quote(controller ?? "")}`,
     remedy: `Write the name of a class with controllerName ${GATEWAY_CONTROLLER}, or ${another}`,
   };
 }

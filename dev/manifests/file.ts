@@ -14,6 +14,7 @@ import {
   type ScalarTag,
   visit,
 } from "yaml";
+import { asText } from "../../controller/base/json.ts";
 import { isDnsLabel, isDnsName } from "../../controller/base/names.ts";
 import type { ObjectRef, Problem } from "../../shared/problem.ts";
 import { nearestName } from "../../shared/nearest_name.ts";
@@ -422,7 +423,7 @@ function misspeltKey(field: string, value: Readonly<Record<string, unknown>>): s
 
 function noObjectRemedy(field: string, kind: unknown, apiVersion: unknown): string {
   if (field === "kind") {
-    const kinds = READ_KINDS.filter((each) => versionsOf(each).includes(String(apiVersion)));
+    const kinds = READ_KINDS.filter((each) => versionsOf(each).includes(asText(apiVersion) ?? ""));
     return kinds.length > 0
       ? `Write kind: ${kinds.join(" or ")}`
       : "Give it apiVersion and kind (for example networking.k8s.io/v1 and Ingress), or take " +

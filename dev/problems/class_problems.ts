@@ -2,6 +2,7 @@
  * Ingresses of classes that are not served, or would not be in a cluster. In: the objects of a folder, what was
  * served, and the classes that are. Out: a problem for each, with the class that was most likely meant. Pure.
  */
+import { asText, quote } from "../../controller/base/json.ts";
 import type { Ingress, IngressClass, Resources } from "../../controller/kube/resources.ts";
 import { isDnsName } from "../../controller/base/names.ts";
 import { isDefaultClass } from "../../controller/translate/ingress/class.ts";
@@ -61,7 +62,7 @@ function notServed(
       ? `metadata.annotations["${CLASS_ANNOTATION}"]`
       : "spec.ingressClassName",
     reason: "ClassNotServed",
-    message: `not served: class ${isClass ? name : JSON.stringify(name)}`,
+    message: `not served: class ${isClass ? name : quote(name)}`,
     remedy: !isClass
       ? `write the name of a class, such as ${OWN_CLASS}`
       : meant !== null
@@ -89,7 +90,7 @@ function defaultClassOfOthers(
   const [first] = ingressClasses
     .filter(isDefaultClass)
     .sort((a, b) => {
-      const [x, y] = [a, b].map(({ metadata }) => String(metadata?.creationTimestamp ?? ""));
+      const [x, y] = [a, b].map(({ metadata }) => asText(metadata?.creationTimestamp) ?? "");
       if (x !== y) return x > y ? -1 : 1;
       return (a.metadata?.name ?? "") < (b.metadata?.name ?? "") ? -1 : 1;
     });

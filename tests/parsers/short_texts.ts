@@ -262,7 +262,7 @@ export const SHORT_TEXTS: readonly Exceptions[] = [
         "settingsOfPath",
       ],
       "proxy/http/https_location.ts": ["isAcmeChallenge"],
-      "controller/base/json.ts": ["describe", "shortened"],
+      "controller/base/json.ts": ["asScalar", "describe", "shortened"],
       "controller/base/secret_values.ts": ["oversizeOf"],
       "controller/translate/certificates/certificate.ts": ["tooLarge"],
       "shared/path/decoded_path.ts": ["escapeOf"],
