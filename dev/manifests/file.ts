@@ -18,6 +18,7 @@ import { asText } from "../../controller/base/json.ts";
 import { isDnsLabel, isDnsName } from "../../controller/base/names.ts";
 import type { ObjectRef, Problem } from "../../shared/problem.ts";
 import { nearestName } from "../../shared/nearest_name.ts";
+import { aliasFault } from "./alias_fault.ts";
 import { type Excerpt, excerptOf } from "./excerpt.ts";
 import { foreignFile } from "./foreign_document.ts";
 import { splitJsonObjects } from "./json_values.ts";
@@ -191,7 +192,13 @@ class FileReader implements ManifestFile {
     }
     let value: unknown;
     try {
-      value = document.toJS({ maxAliasCount: 100 });
+      const wrong = aliasFault(document);
+      if (wrong !== null) {
+        this.#unparsable(text, document, wrong);
+        return;
+      }
+      // All of them are counted above.
+      value = document.toJS({ maxAliasCount: -1 });
     } catch (error) {
       const offset = offsetOf({ document, node }, "");
       this.#unparsable(text, document, { ...thrownFault(error), offset });

@@ -54,7 +54,18 @@ const BAD: readonly (readonly [string, string, readonly string[]])[] = [
   ],
   ["the same key twice", "kind: A\nkind: B\n", ["bad.yaml:2  -  -  NotParsable"]],
   ["a template", "kind: {{ .Values.kind }}\n", ["bad.yaml:1  -  -  NotParsable"]],
-  ["aliases that multiply", bomb(), ["bad.yaml:1  -  -  NotParsable"]],
+  ["aliases that multiply", bomb(), ["bad.yaml:7  -  -  NotParsable"]],
+  [
+    "an alias of what it stands in",
+    ingress("  rules: &rules\n    - host: a.example.com\n      http: { paths: *rules }\n"),
+    ["bad.yaml:8  -  -  NotParsable"],
+  ],
+  [
+    "an alias of a map that has it as a key of its own",
+    "apiVersion: v1\nkind: Service\nmetadata: &a { name: web, labels: { a: *a } }\n",
+    ["bad.yaml:3  -  -  NotParsable"],
+  ],
+  ["aliases in each other without end", chain(1500), ["bad.yaml:1000  -  -  NotParsable"]],
   ["a list in place of an object", "- kind: A\n", ["bad.yaml:1  -  -  NotAnObject"]],
   ["a list of settings", "- a\n- b\n", ["bad.yaml:1  -  -  FileIgnored"]],
   ["no kind", "apiVersion: v1\nmetadata: {name: a}\n", ["bad.yaml:1  -  kind  NotAnObject"]],
@@ -297,6 +308,52 @@ function bomb(): string {
   }
   return `${lines.join("\n")}\n`;
 }
+
+/** Each level is a list with an alias of the level before: the text is flat, and its value is not. */
+function chain(levels: number): string {
+  const lines = ["a0: &a0 [x]"];
+  for (let i = 1; i < levels; i++) lines.push(`a${i}: &a${i} [*a${i - 1}]`);
+  return `${lines.join("\n")}\n`;
+}
+
+for (
+  const [what, first, other] of [
+    [
+      "a backend",
+      "{ path: /0, pathType: Prefix, backend: &b { service: { name: web, port: { number: 80 } } } }",
+      (i: number) => `{ path: /${i}, pathType: Prefix, backend: *b }`,
+    ],
+    [
+      "a text",
+      "{ path: /0, pathType: &b Prefix, backend: { service: { name: web, port: { number: 80 } } } }",
+      (i: number) =>
+        `{ path: /${i}, pathType: *b, backend: { service: { name: web, port: { number: 80 } } } }`,
+    ],
+    [
+      "a path by its merge key",
+      "&b { path: /0, pathType: Prefix, backend: { service: { name: web, port: { number: 80 } } } }",
+      (i: number) => `{ <<: *b, path: /${i} }`,
+    ],
+  ] as const
+) {
+  Deno.test(`hundreds of aliases of ${what} are read`, () => {
+    const paths = [first, ...Array.from({ length: 300 }, (_, i) => other(i + 1))];
+    const rules = `  rules:\n    - host: a.example.com\n      http:\n        paths:\n${
+      paths.map((path) => `          - ${path}\n`).join("")
+    }`;
+    const plan = planFor({ "a.yaml": ingress(rules), "b.yaml": GOOD });
+    assert.deepEqual(problemLines(plan), []);
+    assert.equal(plan.snapshot.routes.length, 302);
+  });
+}
+
+Deno.test("a name that anchors another value later is that from there on", () => {
+  const { resources } = readTexts({
+    "a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: { name: a }\n" +
+      "data: { a: &x one, b: *x, c: &x two, d: *x }\n",
+  });
+  assert.deepEqual(resources.configMaps?.[0].data, { a: "one", b: "one", c: "two", d: "two" });
+});
 
 Deno.test("concatenated JSON objects are read like documents, each in its place", () => {
   const object = (kind: string, name: string) =>

@@ -32,13 +32,11 @@ export function syntaxFault(text: string, document: Document.Parsed): SyntaxFaul
 export function thrownFault(error: unknown): SyntaxFault {
   // The stack is full.
   if (error instanceof RangeError) return tooDeep(0);
-  const message = error instanceof Error ? error.message : String(error);
-  return /alias count/.test(message)
-    ? fault(0, "its aliases stand for too many copies", "Write the values out, without aliases")
-    : unknownFault(0, message);
+  return unknownFault(0, error instanceof Error ? error.message : String(error));
 }
 
-function tooDeep(offset: number): SyntaxFault {
+/** @param offset Of the outermost one. */
+export function tooDeep(offset: number): SyntaxFault {
   return fault(
     offset,
     "its lists and maps stand too deep in each other",

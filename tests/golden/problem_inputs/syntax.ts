@@ -61,7 +61,7 @@ export const SYNTAX: readonly BrokenInput[] = [
   ofIngress("spec twice", "metadata:\n", "spec: {}\nmetadata:\n"),
   ofIngress("an item without a space after its dash", "- path: /", "-path: /"),
   ofText("two dashes between documents", `${INGRESS}--\n${SERVICE}`),
-  ofText("aliases that grow without end", aliases(12)),
+  ofText("aliases that grow without end", aliases(24)),
   ofText("lists that stand too deep in each other", `kind: ${"[".repeat(20_000)}`),
   ofText("JSON that is cut short", '{"apiVersion": "networking.k8s.io/v1", "kind": "Ingress",'),
   ofText(
