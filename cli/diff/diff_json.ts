@@ -33,7 +33,7 @@ export function diffJson(
 }
 
 function lostRoute({ route, now }: LostRoute, before: Side) {
-  return { route: plainRoute(route, before), now: plainAnswer(now) };
+  return { route: route === null ? null : plainRoute(route, before), now: plainAnswer(now) };
 }
 
 function openedPath({ route, dropped, isOpenToAll }: OpenedPath, after: Side) {

@@ -91,7 +91,7 @@ export const DIFF_JSON = closed({
   isComplete: Type.Boolean({ description: "Whether all of the state before could be read." }),
   notes: Type.Array(TEXT, { description: "What could not be read." }),
   lost: Type.Array(
-    closed({ route: ROUTE, now: ANSWER }),
+    closed({ route: nullable(ROUTE, "Null for the default backend."), now: ANSWER }),
     { description: "Routes whose requests no longer reach their backends: the exit code is 1." },
   ),
   opened: Type.Array(

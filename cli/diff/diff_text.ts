@@ -77,11 +77,9 @@ function incompleteLines({ name, unread }: Side): string[] {
   );
 }
 
-function lostLines({ route, now }: LostRoute, was: (origin: Origin) => string): string[] {
-  return [
-    `- ${routeText(route)}${was(route.origin)}`,
-    `  was ${targetText(route)}, now ${answerText(now)}`,
-  ];
+function lostLines({ route, action, now }: LostRoute, was: (origin: Origin) => string): string[] {
+  const path = route === null ? "default backend" : routeText(route) + was(route.origin);
+  return [`- ${path}`, `  was ${targetText({ action })}, now ${answerText(now)}`];
 }
 
 function answerText(answer: ProbedAnswer): string {

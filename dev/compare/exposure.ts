@@ -3,14 +3,16 @@
  * backends, and paths that forward requests which were rejected or asked for credentials before. Pure.
  */
 import { backendNameOf } from "../../shared/snapshot/forward_action.ts";
-import type { Route, Snapshot } from "../../shared/snapshot/types.ts";
+import type { Action, Route, Snapshot } from "../../shared/snapshot/types.ts";
 import { type Demand, droppedDemands, isOpen } from "./demands.ts";
 import { type Probe, probesOf, REST_PROBES } from "./probe.ts";
 import { type ProbedAnswer, ProbedSnapshot } from "./probed_answer.ts";
 
 export interface LostRoute {
-  /** As it was. */
-  readonly route: Route;
+  /** As it was; null for the default backend. */
+  readonly route: Route | null;
+  /** What became of its requests. */
+  readonly action: Action;
   /** What its requests get now. */
   readonly now: ProbedAnswer;
 }
@@ -27,7 +29,7 @@ export interface OpenedPath {
 }
 
 export interface Exposure {
-  /** In the order of the routes before. */
+  /** In the order of the routes before, the default backend last. */
   readonly lost: readonly LostRoute[];
   /** In the order of the routes now, the default backend last. */
   readonly opened: readonly OpenedPath[];
@@ -36,22 +38,53 @@ export interface Exposure {
 export function exposureOf(before: Snapshot, after: Snapshot): Exposure {
   const [old, now] = [new ProbedSnapshot(before), new ProbedSnapshot(after)];
   return {
-    lost: before.routes.flatMap((route) => lostRoute(route, old, now) ?? []),
+    lost: [
+      ...before.routes.map((route) => lostRoute(route, old, now)),
+      lostDefault(old, now),
+    ].filter((lost) => lost !== null),
     opened: openedPaths(old, now),
   };
 }
 
 /** Null where a backend of the route still gets its requests, or none did before. */
 function lostRoute(route: Route, old: ProbedSnapshot, now: ProbedSnapshot): LostRoute | null {
-  const was = old.answerOf(route);
-  if (was.kind !== "forward") return null;
   const same = now.same(route);
-  const answers = same === null ? answersOfOthers(route, old, now) : [now.answerOf(same)];
-  const lost = answers.find((answer) =>
-    answer.kind === "error" ||
-    (same === null && answer.kind === "forward" && !haveCommonService(was, answer))
+  const lost = lostAnswer(
+    old.answerOf(route),
+    same === null ? null : now.answerOf(same),
+    () => answersOfOthers(route, old, now),
   );
-  return lost === undefined ? null : { route, now: lost };
+  return lost === undefined ? null : { route, action: route.action, now: lost };
+}
+
+/** As `lostRoute`, of the default backend: its requests are those that no host and no path is written for. */
+function lostDefault(old: ProbedSnapshot, now: ProbedSnapshot): LostRoute | null {
+  const { defaultAction: action } = old.snapshot;
+  const lost = lostAnswer(
+    old.answerOfDefault(),
+    now.snapshot.defaultAction === null ? null : now.answerOfDefault(),
+    () =>
+      REST_PROBES.filter((probe) => old.answer(probe).route === null)
+        .map((probe) => now.answer(probe)),
+  );
+  return action === null || lost === undefined ? null : { route: null, action, now: lost };
+}
+
+/**
+ * What requests get in place of a backend of theirs; undefined where one of them still gets them.
+ *
+ * @param same What takes the same requests now; null where nothing does, and `others` says what becomes of them.
+ */
+function lostAnswer(
+  was: ProbedAnswer,
+  same: ProbedAnswer | null,
+  others: () => readonly ProbedAnswer[],
+): ProbedAnswer | undefined {
+  if (was.kind !== "forward") return undefined;
+  if (same !== null) return same.kind === "error" ? same : undefined;
+  return others().find((answer) =>
+    answer.kind === "error" || (answer.kind === "forward" && !haveCommonService(was, answer))
+  );
 }
 
 /** What the requests of a route get that is gone; nothing where other routes took all of them before. */

@@ -218,6 +218,35 @@ const CASES: readonly Case[] = [
     opened: ["default backend: closed, open"],
   },
   {
+    name: "a default backend that is gone",
+    before: ["- / web", "a.test / web"],
+    after: ["a.test / web"],
+    lost: ["default backend: 404"],
+  },
+  {
+    name: "a default backend that does not exist",
+    before: ["- / web"],
+    after: ["- / wbe"],
+    lost: ["default backend: 503"],
+  },
+  {
+    name: "a rule for all hosts with another Service in place of a default backend",
+    before: ["- / web"],
+    after: [" / api"],
+    lost: ["default backend: default/api:80"],
+  },
+  {
+    name: "a rule for all hosts with the same Service in place of a default backend",
+    before: ["- / web"],
+    after: [" / web"],
+  },
+  {
+    name: "a default backend that is gone, all of whose requests a rule for all hosts has",
+    before: ["- / web", " / api"],
+    after: [" / api"],
+  },
+  { name: "another default backend", before: ["- / web"], after: ["- / api"] },
+  {
     name: "a default backend with another check beside its list",
     before: [`- / web ${LIST}`],
     after: [`- / web ${LIST} ${LOGIN}`],
@@ -281,7 +310,7 @@ function found(before: string, after: string): { lost: string[]; opened: string[
         : now.kind === "forward"
         ? now.upstreams.join(" ")
         : "redirect";
-      return `${route.id}: ${what}`;
+      return `${route?.id ?? "default backend"}: ${what}`;
     }),
     opened: opened.map(({ route, dropped, isOpenToAll }) =>
       `${route?.id ?? "default backend"}: ${dropped.join(" and ") || "closed"}${

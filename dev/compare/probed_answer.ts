@@ -68,6 +68,12 @@ export class ProbedSnapshot {
     return route === null ? NO_ROUTE : this.#answerOf({ action: route.action, route });
   }
 
+  /** As if a request had come that no route takes. */
+  answerOfDefault(): ProbedAnswer {
+    const { defaultAction: action } = this.snapshot;
+    return action === null ? NO_ROUTE : this.#answerOf({ action, route: null });
+  }
+
   #find({ listener, host, path, method, query, headers }: Probe): Target | null {
     const request = {
       method,
