@@ -5,7 +5,7 @@
  * The reference is resolved behind `--end-of-options`, so that one which begins with a dash is no option, and
  * only the hash goes on from there. Nothing is checked out, and no filter or hook of the repository runs.
  */
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, posix, resolve } from "node:path";
 import { isManifestFile, MAX_FILE_BYTES, MAX_FILES } from "../../dev/manifests/folder.ts";
 import { onEndSignals } from "../end_signals.ts";
 
@@ -16,7 +16,8 @@ export type TreeReading =
 export interface TreeFile {
   /** `git:REF:path`, below what was asked for. */
   readonly name: string;
-  readonly text: string;
+  /** Null for a link to what is not among the files. */
+  readonly bytes: Uint8Array | null;
 }
 
 /** No lock, no prompt, and nothing that a partial clone lacks is fetched. */
@@ -40,13 +41,21 @@ export async function readTree(
   paths: readonly string[],
   environment: Environment,
 ): Promise<TreeReading> {
-  const files: TreeFile[] = [];
+  // A file that is below several of the paths is read once, as that of a folder is.
+  const files = new Map<string, TreeFile>();
   for (const path of paths) {
     const read = await readPath(reference, path, environment);
     if (!read.ok) return read;
-    files.push(...read.files);
+    for (const file of read.files) {
+      const place = resolve(file.name.slice(prefixOf(reference).length));
+      if (!files.has(place)) files.set(place, file);
+    }
   }
-  return { ok: true, files };
+  return { ok: true, files: [...files.values()] };
+}
+
+function prefixOf(reference: string): string {
+  return `git:${reference}:`;
 }
 
 async function readPath(
@@ -95,14 +104,19 @@ async function readPath(
       `${reference} has more than ${MAX_FILES} files in ${path}; name the folder that holds the manifests`,
     );
   }
-  const texts = await textsOf(folder, entries.map(({ object }) => object), environment);
-  if (typeof texts === "string") return failed(`${reference}: ${texts}`);
+  const contents = await contentsOf(folder, entries.map(({ object }) => object), environment);
+  if (typeof contents === "string") return failed(`${reference}: ${contents}`);
+  const names = new Set(entries.flatMap(({ name, isLink }) => isLink ? [] : name));
   return {
     ok: true,
-    files: entries.map(({ name }, i) => ({
-      name: `git:${reference}:${isFolder ? join(path, name) : path}`,
-      text: texts[i],
-    })),
+    files: entries.flatMap(({ name, isLink }, i): TreeFile[] => {
+      // What such a link leads to is read by its own name, as in a folder.
+      if (isLink && names.has(targetOf(name, contents[i]))) return [];
+      return [{
+        name: prefixOf(reference) + (isFolder ? join(path, name) : path),
+        bytes: isLink ? null : contents[i],
+      }];
+    }),
   };
 }
 
@@ -111,22 +125,31 @@ interface Entry {
   readonly object: string;
   readonly size: number;
   readonly name: string;
+  readonly isLink: boolean;
 }
 
-/** Regular files; links and submodules are left out. */
+/** Regular files and links; submodules are left out. */
 function entriesOf(output: string): Entry[] {
   return output.split("\0").flatMap((line): Entry[] => {
-    const [, object, size, name] = /^100\d{3} blob ([0-9a-f]+) +(\d+)\t([^]*)$/.exec(line) ?? [];
-    return object === undefined ? [] : [{ object, size: Number(size), name }];
+    const [, kind, object, size, name] =
+      /^(100|120)\d{3} blob ([0-9a-f]+) +(\d+)\t([^]*)$/.exec(line) ?? [];
+    return object === undefined
+      ? []
+      : [{ object, size: Number(size), name, isLink: kind === "120" }];
   });
 }
 
+/** What a link leads to, from the folder on that its name is given from. */
+function targetOf(name: string, link: Uint8Array): string {
+  return posix.join(posix.dirname(name), new TextDecoder().decode(link));
+}
+
 /** The contents in the order of the hashes, or a sentence. */
-async function textsOf(
+async function contentsOf(
   folder: string,
   objects: readonly string[],
   environment: Environment,
-): Promise<readonly string[] | string> {
+): Promise<readonly Uint8Array[] | string> {
   if (objects.length === 0) return [];
   const read = await run(
     folder,
@@ -135,13 +158,13 @@ async function textsOf(
     environment,
   );
   if (!read.ok) return read.message;
-  return contentsOf(read.bytes) ?? "git cat-file has written what it never does";
+  return blobsOf(read.bytes) ?? "git cat-file has written what it never does";
 }
 
 /** `<hash> blob <size>\n<content>\n` for each; null for anything else. */
-function contentsOf(bytes: Uint8Array): string[] | null {
+function blobsOf(bytes: Uint8Array): Uint8Array[] | null {
   const decoder = new TextDecoder();
-  const texts: string[] = [];
+  const blobs: Uint8Array[] = [];
   let at = 0;
   while (at < bytes.length) {
     const end = bytes.indexOf(0x0a, at);
@@ -149,9 +172,9 @@ function contentsOf(bytes: Uint8Array): string[] | null {
     if (end === -1 || size === undefined) return null;
     const start = end + 1;
     at = start + Number(size) + 1;
-    texts.push(decoder.decode(bytes.subarray(start, at - 1)));
+    blobs.push(bytes.subarray(start, at - 1));
   }
-  return texts;
+  return blobs;
 }
 
 type GitOutput =

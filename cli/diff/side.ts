@@ -2,7 +2,8 @@
  * One of two states that are compared. In: manifests of a folder, of a commit or of a cluster. Out: what is served
  * of them, with every problem, and where their fields stand.
  */
-import { type LocatedProblem, parseManifestFile } from "../../dev/manifests/file.ts";
+import type { LocatedProblem } from "../../dev/manifests/file.ts";
+import { parseManifestBytes, unparsable } from "../../dev/manifests/file_bytes.ts";
 import { ManifestFolder } from "../../dev/manifests/folder.ts";
 import { unreadablePath } from "../../dev/manifests/named_paths.ts";
 import { Manifests } from "../../dev/manifests/manifests.ts";
@@ -46,9 +47,18 @@ export async function readCommit(
 ): Promise<SideReading> {
   const tree = await readTree(reference, paths, environment);
   if (!tree.ok) return tree;
-  const files = tree.files.map(({ name, text }) => parseManifestFile(name, text));
+  const files = tree.files.map(({ name, bytes }) =>
+    bytes === null ? unparsable(name, LINK) : parseManifestBytes(name, bytes)
+  );
   return { ok: true, manifests: new Manifests(files) };
 }
+
+const LINK = {
+  message: "it is a link, and those of a commit are not followed",
+  remedy: "Name the file that it leads to, too",
+  line: 1,
+  column: 1,
+};
 
 /** @param now Milliseconds since the epoch. */
 export function sideOf(

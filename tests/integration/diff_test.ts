@@ -79,6 +79,39 @@ Deno.test("a route that a commit has and the folder has not is lost", async () =
   });
 });
 
+Deno.test("unreadable files and links of a commit are named, and a file below two paths is read once", async () => {
+  await withRepository(async (root, folder) => {
+    const ingress = (name: string) => hosts(`${name}.test`).replace("app0", name).split("---\n")[0];
+    const wide = ingress("wide");
+    await Deno.writeTextFile(join(root, "linked.yaml"), ingress("linked"));
+    const bytes = [...`\ufeff${wide}`].flatMap((char) => [
+      char.charCodeAt(0) & 0xff,
+      char.charCodeAt(0) >> 8,
+    ]);
+    await Deno.writeFile(join(folder, "wide.yaml"), Uint8Array.from(bytes));
+    await Deno.symlink("../linked.yaml", join(folder, "linked.yaml"));
+    await Deno.symlink("base/app.yaml", join(folder, "again.yaml"));
+    await git(root, "add", ".");
+    await git(root, "commit", "-q", "-m", "second");
+    await Deno.writeTextFile(join(folder, "wide.yaml"), wide);
+    const file = join(folder, "base", "app.yaml");
+    const against = ["--against", "git:HEAD"];
+    const { out, err } = await diff("-f", folder, "-f", file, ...against);
+    assert.equal(err, "");
+    const left = Array.from(
+      out.matchAll(/^Not compared: git:HEAD:\S*\/(\S+), as (.*)$/gm),
+      ([, file, why]) => `${file} ${why}`,
+    );
+    assert.deepEqual(left.sort(), [
+      "linked.yaml:1:1 it is a link, and those of a commit are not followed",
+      "wide.yaml:1:1 it is encoded in UTF-16LE, not in UTF-8",
+    ]);
+    assert.doesNotMatch(out, /ObjectDuplicated|[ab]\.test/);
+    const { isComplete } = JSON.parse((await diff("-f", folder, ...against, "-o", "json")).out);
+    assert.equal(isComplete, false);
+  });
+});
+
 Deno.test("a file of a commit is compared with the file alone", async () => {
   await withRepository(async (root) => {
     const file = join(root, "other.yaml");
