@@ -15,7 +15,7 @@ import type { Clock } from "../controller/translate/translator.ts";
 import type { Manifests } from "./manifests/manifests.ts";
 import { formatPosition } from "./manifests/position.ts";
 import type { PlanOptions } from "./plan.ts";
-import { printable } from "./terminal_text.ts";
+import { printable, quoteForShell } from "./terminal_text.ts";
 
 /** Ingresses that are named; the rest is counted. */
 const MAX_NAMED = 10;
@@ -77,7 +77,9 @@ export function lintSummary(
       `${classless} without a class, served here without the profile nginx: ` +
       `write spec.ingressClassName: ${nginxClasses[0]}`,
     ]),
-    `For each difference and its remedy: deno task lint ${paths.map(printable).join(" ")}${flags}`,
+    `For each difference and its remedy: deno task lint ${
+      paths.map((path) => quoteForShell(printable(path))).join(" ")
+    }${flags}`,
   ].join("\n");
 }
 

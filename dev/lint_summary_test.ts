@@ -92,6 +92,8 @@ Deno.test("the ConfigMap and what is accepted count for the summary, and for the
   };
   const without = lintSummary(manifests, ["apps/"], plan, Date.now)!;
   assert.match(without, /1 Ingress: 0 OPENS, 0 BREAKS/);
+  const spaced = lintSummary(manifests, ["my apps", "b"], plan, Date.now)!;
+  assert.match(spaced, /deno task lint 'my apps' b --nginx-class nginx/);
   const named = { ...plan, configMap: { namespace: "edge", name: "conf" } };
   const found = lintSummary(manifests, ["apps/"], named, Date.now)!;
   assert.match(found, /1 Ingress: 0 OPENS, 1 BREAKS/);

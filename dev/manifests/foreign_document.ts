@@ -3,6 +3,8 @@
  * serve what it stands for; null for a name that says nothing.
  */
 
+import { quoteForShell } from "../terminal_text.ts";
+
 export interface ForeignFile {
   /** `settings of Docker Compose`. */
   readonly what: string;
@@ -36,5 +38,5 @@ export function foreignFile(file: string): ForeignFile | null {
   if (found === undefined) return null;
   const [, what, hint] = found;
   const folder = slash === -1 ? "." : file.slice(0, slash);
-  return { what, hint: hint === undefined ? null : `render it: ${hint(folder)}` };
+  return { what, hint: hint === undefined ? null : `render it: ${hint(quoteForShell(folder))}` };
 }

@@ -7,6 +7,7 @@
  */
 import { posix } from "node:path";
 import { asList, asText, fieldOf } from "../../controller/base/json.ts";
+import { quoteForShell } from "../terminal_text.ts";
 import type { LocatedProblem, ManifestFile } from "./file.ts";
 
 /** Fields that only say which files there are. */
@@ -115,5 +116,5 @@ function patchIgnored(file: string, kustomization: string): LocatedProblem {
 }
 
 function renderCommand(folder: string): string {
-  return `kubectl kustomize ${folder} > all.yaml`;
+  return `kubectl kustomize ${quoteForShell(folder)} > all.yaml`;
 }

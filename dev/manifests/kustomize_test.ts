@@ -104,3 +104,18 @@ Deno.test("lint says that Kustomize's changes are not checked, and judges the ba
   assert.deepEqual(unreadable, []);
   assert.deepEqual(notChecked.map(({ remedy }) => remedy.endsWith(RENDER)), [true]);
 });
+
+Deno.test("a folder with a space is quoted in every command that renders it", () => {
+  const { problems } = planFor({
+    "my k/base/kustomization.yaml": "patches: [{ path: p.yaml }]\n",
+    "my k/base/p.yaml": PATCH,
+    "my k/Chart.yaml": "name: a\nversion: 1.0.0\n",
+  });
+  const commands = problems.flatMap(({ problem: { remedy } }) =>
+    /(?:kubectl|helm) .*/.exec(remedy)?.[0] ?? []
+  );
+  assert.deepEqual([...new Set(commands)].sort(), [
+    "helm template 'my k' > all.yaml",
+    "kubectl kustomize 'my k/base' > all.yaml",
+  ]);
+});
