@@ -173,6 +173,10 @@ function folderOf(path: string): string {
 }
 
 async function fingerprint(paths: readonly string[]): Promise<string> {
-  const { files } = await findManifestFiles(paths);
-  return files.map(({ file, modified, size }) => `${file}\0${modified}\0${size}`).join("\n");
+  const { files, problems } = await findManifestFiles(paths);
+  return [
+    ...files.map(({ file, modified, size }) => `${file}\0${modified}\0${size}`),
+    // A link to a missing file is a problem, and none of the files.
+    ...problems.map(({ problem: { message }, at }) => `${at?.file ?? ""}\0${message}`),
+  ].join("\n");
 }

@@ -64,6 +64,15 @@ Deno.test("a folder that does not exist yet is found by polling", async () => {
   }, (folder) => [join(folder, "later")]);
 });
 
+Deno.test("a link to a missing file is found by polling", async () => {
+  await withWatched(async (folder, next) => {
+    await Deno.mkdir(join(folder, "later"));
+    await next();
+    await Deno.symlink(join(folder, "nowhere"), join(folder, "later", "link.yaml"));
+    await next();
+  }, (folder) => [join(folder, "later")]);
+});
+
 Deno.test("an exception of the callback ends the watch", async () => {
   const folder = await Deno.makeTempDir();
   const abort = new AbortController();

@@ -180,6 +180,8 @@ class Search implements FoundFiles {
       const info = await Deno.stat(path);
       if (info.isDirectory) await this.#enterFolder(path, depth);
       else if (info.isFile && (named || EXTENSIONS.test(path))) this.#add(path, info);
+      // A pipe, which could be read once only, or a device.
+      else if (named && !info.isFile) this.problems.push(unreadable(path, NO_FILE, WRITE_FILE));
     } catch (error) {
       const isMissing = error instanceof Deno.errors.NotFound;
       // A link into nowhere that is not named like a manifest is no concern of theirs.
@@ -238,6 +240,9 @@ function unreadable(
   };
   return { problem, at: { file, line: 1, column: 1 } };
 }
+
+const NO_FILE = "it is neither a file nor a folder";
+const WRITE_FILE = "Write what it has to a file, and name that";
 
 const REMOVE_LINK = "Remove the link, or correct where it leads";
 

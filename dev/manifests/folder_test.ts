@@ -42,6 +42,21 @@ Deno.test("folders are read recursively, except hidden and foreign ones", async 
   });
 });
 
+Deno.test("a pipe that is named is no file, and is not waited for", async () => {
+  await withFolder(async (folder) => {
+    const pipe = join(folder, "pipe.yaml");
+    const { success } = await new Deno.Command("mkfifo", { args: [pipe] }).output();
+    assert.ok(success);
+    const { problems } = await new ManifestFolder([pipe]).read();
+    assert.deepEqual(problems.map(({ problem: { reason, message } }) => `${reason} ${message}`), [
+      "NotReadable cannot read it: it is neither a file nor a folder",
+    ]);
+    // As before in a folder, where it may be of another program.
+    const all = await new ManifestFolder([folder]).read();
+    assert.ok(all.problems.every(({ problem }) => problem.reason !== "NotReadable"));
+  });
+});
+
 Deno.test("links of manifests that lead nowhere or in a circle are named, with what to do", async () => {
   await withFolder(async (folder) => {
     await Deno.writeTextFile(join(folder, "a.yaml"), service("web"));
