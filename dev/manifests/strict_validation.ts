@@ -116,8 +116,12 @@ function checkNested(
   }
   const type = shape.slice(0, -"[]".length);
   for (const [index, item] of child.entries()) {
-    if (!isRecord(item)) continue;
-    checkFields({ type, path: `${path}[${index}]`, value: item, outer }, object, problems);
+    if (problems.length >= MAX_PROBLEMS) return;
+    const place = `${path}[${index}]`;
+    if (isRecord(item)) checkFields({ type, path: place, value: item, outer }, object, problems);
+    // The API server reads null as a map without fields: of those that may have none, the translation says more.
+    else if (item !== null) problems.push(wrongContainer("map", place, item, object));
+    else if (object.kind !== "Ingress") problems.push(emptyItem(place, object));
   }
 }
 
@@ -146,6 +150,18 @@ function wrongContainer(
     remedy: wanted === "list"
       ? "Write a list: a line for each item, that begins with - and a space"
       : "Write a map: a line for each field, indented, with a colon and a space after its name",
+    severity: "error",
+  };
+}
+
+/** `ports: [null]`, or a dash without anything behind it. */
+function emptyItem(path: string, object: ObjectRef): Problem {
+  return {
+    object,
+    field: path,
+    reason: "ValueTypeWrong",
+    message: "the item of the list is empty, so kubectl apply refuses it",
+    remedy: "Write its fields, or remove the dash",
     severity: "error",
   };
 }

@@ -3,7 +3,7 @@ import { caseNames, readCase } from "../../tests/golden/translate_case.ts";
 import { planFor, readTexts } from "../../tests/support/dev_plan.ts";
 import { STRICT_MISTAKES, VALID } from "../../tests/support/strict_mistakes.ts";
 import { parseManifestFile } from "./file.ts";
-import { API_VERSIONS } from "./kinds.ts";
+import { API_VERSIONS, versionsOf } from "./kinds.ts";
 import { strictProblems } from "./strict_validation.ts";
 
 const REASONS = new Set(["FieldUnknown", "ValueNotString", "ClassesDiffer"]);
@@ -45,6 +45,30 @@ Deno.test("of an object with more errors than anybody reads, the first fifty are
   );
   assert.equal(objects.length, 1);
 });
+
+for (
+  const [kind, spec, expected] of [
+    ["Service", "spec: { ports: [7, { port: 80 }] }", "spec.ports[0] 4:17"],
+    ["Service", "spec: { ports: [{ port: 80 }, x] }", "spec.ports[1] 4:31"],
+    ["Service", "spec:\n  ports:\n    -\n    - port: 80", "spec.ports[0] 6:6"],
+    ["Ingress", "spec: { rules: [[]] }", "spec.rules[0] 4:17"],
+    ["EndpointSlice", "addressType: IPv4\nendpoints: [true]", "endpoints[0] 5:13"],
+    ["Gateway", "spec: { listeners: [null] }", "spec.listeners[0] 4:21"],
+    ["HTTPRoute", "spec: { rules: [{ matches: [x] }] }", "spec.rules[0].matches[0] 4:29"],
+  ] as const
+) {
+  Deno.test(`an item of a list that is no map is an error: ${kind} with ${JSON.stringify(spec)}`, () => {
+    const [version] = versionsOf(kind);
+    const text = `apiVersion: ${version}\nkind: ${kind}\nmetadata: { name: a }\n${spec}\n`;
+    const found = parseManifestFile("a.yaml", text).problems;
+    assert.deepEqual(
+      found.map(({ problem, at }) =>
+        `${problem.reason} ${problem.field} ${at?.line}:${at?.column}`
+      ),
+      [`ValueTypeWrong ${expected}`],
+    );
+  });
+}
 
 Deno.test("fields of list items are validated, in YAML and in JSON", () => {
   const item = { metadata: { name: "a" }, spec: { foo: 1 } };
