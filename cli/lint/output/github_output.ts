@@ -3,6 +3,7 @@
  *
  * https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
  */
+import { printable } from "../../../dev/terminal_text.ts";
 import {
   type Finding,
   type InputProblem,
@@ -58,10 +59,17 @@ function ofProblem(
 
 function command(kind: string, title: string, texts: readonly string[], at: Finding["at"]): string {
   const properties = [
-    ...(at === null ? [] : [`file=${property(at.file)}`, `line=${at.line}`, `col=${at.column}`]),
-    `title=${property(title)}`,
+    ...(at === null
+      ? []
+      : [`file=${property(plain(at.file))}`, `line=${at.line}`, `col=${at.column}`]),
+    `title=${property(plain(title))}`,
   ];
-  return `::${kind} ${properties.join(",")}::${data(texts.join("\n"))}`;
+  return `::${kind} ${properties.join(",")}::${data(texts.map(plain).join("\n"))}`;
+}
+
+/** Lines as they are, and none of what a terminal, or the log of a workflow, acts on. */
+function plain(text: string): string {
+  return text.split(/\r?\n/).map(printable).join("\n");
 }
 
 /** A line break would begin a command of the manifest's own. */

@@ -83,6 +83,20 @@ Deno.test("a line break in a message begins no workflow command of its own", () 
   assert.match(text, /a%0A::error::b%250A/);
 });
 
+Deno.test("no output of lint has characters that a terminal acts on", () => {
+  const text = "\x1b[31m\x9b2J\x7f\u202e";
+  const finding = { ...FINDING, effect: text, at: { file: `${text}.yaml`, line: 1, column: 1 } };
+  const result = {
+    ...resultOf([finding]),
+    unreadable: [{ message: text, remedy: text, at: null }],
+  };
+  for (const format of FORMATS) {
+    // deno-lint-ignore no-control-regex
+    assert.doesNotMatch(OUTPUTS[format](result), /[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]/, format);
+  }
+  assert.equal(JSON.parse(OUTPUTS.json(result)).ingresses[0].findings[0].effect, text);
+});
+
 Deno.test("control characters of manifests reach neither terminal nor Markdown", () => {
   const result = resultOf([{ ...FINDING, difference: "\x1b[31m<script>|" }]);
   assert.ok(!OUTPUTS.text(result).includes("\x1b"));

@@ -3,6 +3,7 @@
  *
  * https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
  */
+import { escapeUnsafe } from "../../../shared/log.ts";
 import { VERSION } from "../../../shared/version.ts";
 import type { Finding, LintResult, Verdict } from "../finding.ts";
 
@@ -54,7 +55,7 @@ export function sarifOutput(result: LintResult): string {
       results,
     }],
   };
-  return `${JSON.stringify(log, null, 2)}\n`;
+  return `${escapeUnsafe(JSON.stringify(log, null, 2))}\n`;
 }
 
 function ruleOf(id: string) {
