@@ -60,10 +60,15 @@ export function explanationText(
   return [...blocks, problemText(explanation, columns, style)].join("\n\n");
 }
 
-function refusalLines({ refusals }: UrlExplanation): string[] {
-  return refusals.map(({ gateway, reason }) =>
-    `Gateway: ${gateway} does not take it, since ${reason}`
-  );
+function refusalLines({ refusals, answer }: UrlExplanation): string[] {
+  return [
+    ...refusals.map(({ gateway, reason }) =>
+      `Gateway: ${gateway} does not take it, since ${reason}`
+    ),
+    ...(answer.kind === "error" && answer.status === 400
+      ? [`Route: none, since ${answer.reason}: 400`]
+      : []),
+  ];
 }
 
 function requestLines({ url, request }: UrlExplanation): string[] {

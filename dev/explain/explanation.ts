@@ -3,6 +3,7 @@
  * Out: data that names the winner and where it is written, what its filters do, who lost and why, the
  * certificate, the endpoints, and the problems that bear on the host.
  */
+import { canonicalPath } from "../../shared/path/canonical_path.ts";
 import { defaultPlace, upstreamsOf } from "../../shared/snapshot/forward_action.ts";
 import { gatewayOf, listenerNameOf, sharedSocketOf } from "../../shared/snapshot/listener_id.ts";
 import type { Action, Origin, Route, Snapshot } from "../../shared/snapshot/types.ts";
@@ -99,10 +100,13 @@ function refusedByGateways(
   { refusals }: Extract<GatewayChoice, { readonly kind: "none" }>,
 ): UrlExplanation {
   const gateways = refusals.map(({ gateway }) => gateway);
-  const reason = "no Gateway takes it";
+  // Proxies read the path before they look for a listener.
+  const path = canonicalPath(question.url.rawPath, question.pathOptions);
   return {
     ...requestFacts(question, null),
-    answer: { kind: "error", status: 404, reason },
+    answer: path.ok
+      ? { kind: "error", status: 404, reason: "no Gateway takes it" }
+      : { kind: "error", status: 400, reason: `the path ${path.reason}` },
     listener: null,
     refusals,
     otherGateways: [],

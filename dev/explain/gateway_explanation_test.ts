@@ -128,6 +128,25 @@ for (const [name, url, isForwarded, patterns] of CASES) {
   });
 }
 
+Deno.test("for a malformed path, explain says 400 also where no listener has the host", () => {
+  const yaml = YAML.replace("    - { name: any, port: 80, protocol: HTTP }\n", "");
+  for (const [path, status] of [["/", 404], ["/a%", 400], ["/..", 400]] as const) {
+    const { explanation, text } = explained(
+      `http://other.test${path}`,
+      { "a.yaml": yaml },
+      { gateway: "default/web" },
+      { backend: "LoadBalancer" },
+    );
+    const { answer } = explanation;
+    assert.equal(answer.kind === "error" ? answer.status : answer.kind, status);
+    assert.match(
+      text,
+      /\nGateway: default\/web does not take it, since its listeners on port 80 are/,
+    );
+    assert.equal(/\nRoute: none, since the path .*: 400\n/.test(text), status === 400);
+  }
+});
+
 Deno.test("for a URL of a Gateway, explain takes headers into account", () => {
   const { text } = explainText("http://shop.example.com/api", [["X-Beta", "yes"]]);
   assert.match(text, /\nRoute: default\/shop 2\.0 /);
