@@ -171,7 +171,7 @@ export function filterAnswer(
 ): Answer | null {
   const filters = allFilters(snapshot, route);
   const redirect = firstRedirect(filters, request);
-  if (redirect !== null) return redirectAnswer(redirect, request);
+  if (redirect !== null) return redirectAnswer(redirect, request, route);
   const rewrite = filters.find((filter) => filter.kind === "rewrite");
   if (rewrite !== undefined) {
     const target = targetOf(rewrite, request);
@@ -193,10 +193,15 @@ export function redirectsFirst(
   return firstRedirect(allFilters(snapshot, route), request) !== null;
 }
 
-function redirectAnswer(filter: AnyRedirect, { url, path }: FilteredRequest): Answer {
+function redirectAnswer(
+  filter: AnyRedirect,
+  { url, path }: FilteredRequest,
+  { match }: FilteredRoute,
+): Answer {
   const written = url.port === null ? "" : `:${url.port}`;
   const origin = (host: string) => `${url.scheme}://${host}${written}`;
-  const requested = path.ok ? path.path : url.rawPath;
+  // Filters of routes that are compared with decoded paths see the path as the client has sent it.
+  const requested = path.ok && match?.path.decoded !== true ? path.path : url.rawPath;
   switch (filter.kind) {
     case "redirect": {
       const location = locationOf(filter, origin(url.host), url.query);

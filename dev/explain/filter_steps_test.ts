@@ -115,3 +115,34 @@ spec: { ports: [{ port: 80 }] }
   assert.deepEqual(answer, { kind: "redirect", status: 301, location });
   assert.equal(answerOf("http://a.test/app/?y=1").answer.kind, "backend");
 });
+
+for (
+  const [profile, path] of [["nginx", "/a/./b%7E"], ["pingress", "/a/b~"]] as const
+) {
+  Deno.test(`in the profile ${profile}, the redirect to www is explained with the path ${path}`, () => {
+    const { answer } = explained("http://a.test/a/./b%7E?y=1", {
+      "a.yaml": `apiVersion: networking.k8s.io/v1
+kind: IngressClass
+metadata: { name: own, annotations: { pingress.io/profile: ${profile} } }
+spec: { controller: pingress.io/ingress-controller }
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: { name: web, annotations: { nginx.ingress.kubernetes.io/from-to-www-redirect: "true" } }
+spec:
+  ingressClassName: own
+  rules:
+    - host: www.a.test
+      http:
+        paths: [{ path: /, pathType: Prefix, backend: { service: { name: web, port: { number: 80 } } } }]
+---
+apiVersion: v1
+kind: Service
+metadata: { name: web }
+spec: { ports: [{ port: 80 }] }
+`,
+    }).explanation;
+    const location = `http://www.a.test${path}?y=1`;
+    assert.deepEqual(answer, { kind: "redirect", status: 308, location });
+  });
+}
