@@ -175,7 +175,8 @@ function withCause(finding: Finding, { status }: JudgedIngress, { problems }: Li
   };
 }
 
-function isUnreadable({ problem }: LocatedProblem): boolean {
+/** Whether an object is left out for it. */
+export function isUnreadable({ problem }: LocatedProblem): boolean {
   return problem.severity === "error" && UNREADABLE.has(problem.reason);
 }
 
@@ -183,7 +184,7 @@ function isNotApplied({ problem }: LocatedProblem): boolean {
   return problem.reason === "KustomizationNotApplied";
 }
 
-function unreadable({ problem, at }: LocatedProblem): InputProblem {
+export function unreadable({ problem, at }: LocatedProblem): InputProblem {
   return {
     message: redact(problem.message),
     // `deno task dev` serves the rest; lint only goes on with it.

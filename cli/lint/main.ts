@@ -3,7 +3,8 @@
  * with them. Exit code 0 where nothing is as bad as `--fail-on`, 1 where something is, 2 for a wrong
  * command line or input that cannot be read.
  */
-import { parseManifestFile } from "../../dev/manifests/file.ts";
+import { parseManifestBytes } from "../../dev/manifests/file_bytes.ts";
+import { formatPosition } from "../../dev/manifests/position.ts";
 import type { ManifestObject } from "../../dev/manifests/file.ts";
 import { ManifestFolder } from "../../dev/manifests/folder.ts";
 import { unreadablePath } from "../../dev/manifests/named_paths.ts";
@@ -14,8 +15,9 @@ import { type LintResult, rankOf, type Verdict, worst } from "./finding.ts";
 import { githubOutput } from "./output/github_output.ts";
 import { jsonOutput } from "./output/json_output.ts";
 import type { Program } from "../../shared/options.ts";
+import { clauseOf } from "../../shared/problem.ts";
 import { dropRights } from "../../shared/rights.ts";
-import { inputOf, lint } from "./lint.ts";
+import { inputOf, isUnreadable, lint, unreadable } from "./lint.ts";
 import type { LintInput } from "./lint_input.ts";
 import type { LiveReading } from "./live.ts";
 import { markdownOutput } from "./output/markdown_output.ts";
@@ -140,9 +142,9 @@ async function readConfigMap(
 ): Promise<ManifestObject | string> {
   const inFolder = findConfigMap(manifests.files.flatMap(({ objects }) => objects), named);
   if (inFolder !== null) return inFolder;
-  let text: string;
+  let bytes: Uint8Array;
   try {
-    text = await Deno.readTextFile(named);
+    bytes = await Deno.readFile(named);
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) {
       return `Cannot read ${named}: ${error instanceof Error ? error.message : String(error)}`;
@@ -150,10 +152,15 @@ async function readConfigMap(
     return `--configmap: neither a file nor a ConfigMap of the folders is called ${named}; ` +
       "name a file, or NAMESPACE/NAME of one that is in the folders";
   }
-  const maps = parseManifestFile(named, text).objects.filter(({ ref }) => ref.kind === "ConfigMap");
-  return maps.length === 1
-    ? maps[0]
-    : `--configmap: ${named} has ${maps.length} ConfigMaps; name a file that has one`;
+  const { objects, problems } = parseManifestBytes(named, bytes);
+  const maps = objects.filter(({ ref }) => ref.kind === "ConfigMap");
+  if (maps.length === 1) return maps[0];
+  const [fault] = problems.filter(isUnreadable).map(unreadable);
+  return maps.length > 0 || fault === undefined
+    ? `--configmap: ${named} has ${maps.length} ConfigMaps; name a file that has one`
+    : `--configmap: ${fault.at === null ? named : formatPosition(fault.at)}: ${fault.message}; ${
+      clauseOf(fault.remedy)
+    }`;
 }
 
 function refuseInput(text: string, program: Program, terminal: Terminal): number {

@@ -200,6 +200,40 @@ Deno.test("a folder with a Gateway and without Ingresses is linted", async () =>
   assert.match(out, /\n0 Ingresses: .*; 4 of Gateway API not served as written; /);
 });
 
+Deno.test("a file for --configmap that cannot be read is refused with the place", async () => {
+  const file = await Deno.makeTempFile({ suffix: ".yaml" });
+  try {
+    const text = "apiVersion: v1\nkind: ConfigMap\nmetadata: { name: a }\ndata:\n  a: b: c\n";
+    for (
+      const [bytes, expected] of [
+        [
+          new TextEncoder().encode(text),
+          /^--configmap: \S*:5:6: this document does not parse: a colon/,
+        ],
+        [
+          Uint8Array.of(0xff, 0xfe, 0x61, 0),
+          /^--configmap: \S*:1:1: it is encoded in UTF-16LE, not in/,
+        ],
+        [
+          new TextEncoder().encode(text.replace("a: b: c", "a: b").replace("name: a", "name: B")),
+          /^--configmap: \S*:3:13: its name is "B", which the API server refuses/,
+        ],
+        [
+          new TextEncoder().encode("kind: Pod\napiVersion: v1\n"),
+          /^--configmap: \S* has 0 ConfigMaps/,
+        ],
+      ] as const
+    ) {
+      await Deno.writeFile(file, bytes);
+      const { code, err } = await run(SAME, "--configmap", file);
+      assert.equal(code, 2);
+      assert.match(err, expected);
+    }
+  } finally {
+    await Deno.remove(file);
+  }
+});
+
 Deno.test("a ConfigMap in a file of its own is read", async () => {
   const config = "tests/golden/lint/folder/5-controller.yaml";
   const { out } = await run(SAME, "--configmap", config);
