@@ -5,14 +5,12 @@
  */
 import {
   type Document,
-  isCollection,
   isMap,
   LineCounter,
   type Node,
   parseAllDocuments,
   Scalar,
   type ScalarTag,
-  visit,
 } from "yaml";
 import { asText } from "../../controller/base/json.ts";
 import { isDnsLabel, isDnsName } from "../../controller/base/names.ts";
@@ -22,6 +20,7 @@ import { aliasFault } from "./alias_fault.ts";
 import { type Excerpt, excerptOf } from "./excerpt.ts";
 import { foreignFile } from "./foreign_document.ts";
 import { splitJsonObjects } from "./json_values.ts";
+import { keyFault } from "./key_fault.ts";
 import { kindReading, READ_KINDS, versionsOf } from "./kinds.ts";
 import {
   nodeAt,
@@ -32,12 +31,7 @@ import {
   sourceOf,
 } from "./position.ts";
 import { strictProblems } from "./strict_validation.ts";
-import {
-  fault,
-  type SyntaxFault,
-  syntaxFault,
-  thrownFault,
-} from "../../shared/yaml/syntax_fault.ts";
+import { type SyntaxFault, syntaxFault, thrownFault } from "../../shared/yaml/syntax_fault.ts";
 import { type FilePart, withheldLines } from "./withheld_lines.ts";
 
 /** A problem and where its cause stands; null where no file is at fault. */
@@ -159,6 +153,8 @@ class FileReader implements ManifestFile {
       documents = parseAllDocuments(text, {
         merge: true,
         prettyErrors: false,
+        // Looked for in `keyFault`, as the parser would take long.
+        uniqueKeys: false,
         customTags: (tags) => [...tags, ...OLD_BOOLEANS],
       }) as Document.Parsed[];
     } catch (error) {
@@ -177,22 +173,9 @@ class FileReader implements ManifestFile {
     const node = document.contents;
     // A document of nothing but comments, as `---` at the end of a file makes one.
     if (node === null || (!isMap(node) && document.toJS() === null)) return;
-    const strange = collectionKey(document);
-    if (strange !== null) {
-      this.#unparsable(
-        text,
-        document,
-        fault(
-          strange.range?.[0] ?? 0,
-          "a map or list stands in place of a name",
-          "Write the name, in quotes if it begins with { or [",
-        ),
-      );
-      return;
-    }
     let value: unknown;
     try {
-      const wrong = aliasFault(document);
+      const wrong = keyFault(document) ?? aliasFault(document);
       if (wrong !== null) {
         this.#unparsable(text, document, wrong);
         return;
@@ -458,19 +441,6 @@ function linesOf(text: string): LineCounter {
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** A key that is a map or a list, as `{{ … }}` of a template reads; no object of Kubernetes has one. */
-function collectionKey(document: Document.Parsed): Node | null {
-  let found: Node | null = null;
-  visit(document, {
-    Pair: (_, { key }) => {
-      if (!isCollection(key)) return;
-      found = key;
-      return visit.BREAK;
-    },
-  });
-  return found;
 }
 
 /** What somebody wrote, short and safe to print. */

@@ -53,6 +53,12 @@ const BAD: readonly (readonly [string, string, readonly string[]])[] = [
     ["bad.yaml:18  -  -  NotParsable", "bad.yaml:20  -  kind  NotAnObject"],
   ],
   ["the same key twice", "kind: A\nkind: B\n", ["bad.yaml:2  -  -  NotParsable"]],
+  [
+    "the same key twice, of two maps with one, the first",
+    `kind: A\nmetadata:\n  a: {}\n  "a": 1\nspec: { x: 1, y: { z: 1 }, 'x': 2 }\n`,
+    ["bad.yaml:4  -  -  NotParsable"],
+  ],
+  ["the same key twice in JSON", '{"kind":"A",\n"kind":"B"}', ["bad.yaml:2  -  -  NotParsable"]],
   ["a template", "kind: {{ .Values.kind }}\n", ["bad.yaml:1  -  -  NotParsable"]],
   ["aliases that multiply", bomb(), ["bad.yaml:7  -  -  NotParsable"]],
   [

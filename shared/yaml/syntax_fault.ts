@@ -28,6 +28,15 @@ export function syntaxFault(text: string, document: Document.Parsed): SyntaxFaul
   return error === undefined ? unresolvedAlias(text, document) : faultOf(text, document, error);
 }
 
+/** @param offset Of the second key of the name. */
+export function duplicateKey(offset: number): SyntaxFault {
+  return fault(
+    offset,
+    "the key stands here a second time",
+    "Remove one of the two, or write what they hold into one",
+  );
+}
+
 /** Of an exception of the parser, or of what walks a document: it says nothing of the place. */
 export function thrownFault(error: unknown): SyntaxFault {
   // The stack is full.
@@ -92,11 +101,7 @@ function byCode(
     case "BAD_INDENT":
       return unclosedCollection(document, offset, message) ?? indentFault(text, offset);
     case "DUPLICATE_KEY":
-      return fault(
-        offset,
-        "the key stands here a second time",
-        "Remove one of the two, or write what they hold into one",
-      );
+      return duplicateKey(offset);
     case "BAD_SCALAR_START":
       return quoteFault(text, offset, `a value cannot begin with ${text[offset]}`);
     case "BAD_ALIAS":
