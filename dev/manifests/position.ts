@@ -95,8 +95,8 @@ interface Step {
 }
 
 function stepIntoMap(items: readonly Pair[], rest: string): Step | null {
-  let best: { pair: Pair; taken: number } | null = null;
-  for (const pair of items) {
+  let best = quotedPair(items, rest);
+  for (const pair of best === null ? items : []) {
     const key = isScalar(pair.key) ? String(pair.key.value) : null;
     if (key === null) continue;
     for (const written of [key, `[${key}]`, `["${key}"]`, `['${key}']`]) {
@@ -113,6 +113,25 @@ function stepIntoMap(items: readonly Pair[], rest: string): Step | null {
     offset: isNode(key) ? startOf(key) : null,
     rest: rest.slice(best.taken).replace(/^\./, ""),
   };
+}
+
+/** Pairs of a map by their keys, of the maps that were looked into: thousands of problems may be of one map. */
+const PAIRS = new WeakMap<readonly Pair[], ReadonlyMap<string, Pair>>();
+
+/** The pair of a quoted key (`["a.b/c"]`), and how much of `rest` it is; null where it is no such, or another one. */
+function quotedPair(items: readonly Pair[], rest: string): { pair: Pair; taken: number } | null {
+  if (!rest.startsWith('["')) return null;
+  const end = rest.indexOf('"]');
+  if (end === -1 || !endsKey(rest, end + 2)) return null;
+  let pairs = PAIRS.get(items);
+  if (pairs === undefined) {
+    pairs = new Map(
+      items.flatMap((pair) => isScalar(pair.key) ? [[String(pair.key.value), pair]] : []),
+    );
+    PAIRS.set(items, pairs);
+  }
+  const pair = pairs.get(rest.slice(2, end));
+  return pair === undefined ? null : { pair, taken: end + 2 };
 }
 
 function endsKey(rest: string, at: number): boolean {
