@@ -6,7 +6,7 @@
  * https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/
  */
 import { posix } from "node:path";
-import { asList, asText, fieldOf } from "../../controller/base/json.ts";
+import { asList, asObject, asText, fieldOf } from "../../controller/base/json.ts";
 import { quoteForShell } from "../terminal_text.ts";
 import type { LocatedProblem, ManifestFile } from "./file.ts";
 
@@ -81,7 +81,7 @@ function patchFiles(settings: unknown): string[] {
 }
 
 function unapplied({ file, documents }: ManifestFile): LocatedProblem[] {
-  const changing = documents.flatMap((settings) => Object.keys(Object(settings)))
+  const changing = documents.flatMap((settings) => Object.keys(asObject(settings) ?? {}))
     .filter((field) => !GATHERING.has(field));
   if (changing.length === 0) return [];
   return [{

@@ -105,6 +105,13 @@ Deno.test("lint says that Kustomize's changes are not checked, and judges the ba
   assert.deepEqual(notChecked.map(({ remedy }) => remedy.endsWith(RENDER)), [true]);
 });
 
+Deno.test("a kustomization.yaml that is no map changes no field", () => {
+  for (const text of ["- a.yaml\n", "a.yaml\n", "[[]]\n"]) {
+    const { problems } = planFor({ "a.yaml": BASE, "kustomization.yaml": text });
+    assert.deepEqual(problems.map(({ problem: { reason } }) => reason), ["FileIgnored"]);
+  }
+});
+
 Deno.test("a folder with a space is quoted in every command that renders it", () => {
   const { problems } = planFor({
     "my k/base/kustomization.yaml": "patches: [{ path: p.yaml }]\n",
