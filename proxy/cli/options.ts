@@ -104,6 +104,8 @@ export function parseProxyOptions(args: readonly string[]): ParsedProxyOptions {
     ["--admin", given.admin],
   ]);
   if (clash !== null) return { kind: "error", text: clash };
+  const shared = sharedPort(listeners);
+  if (shared !== null) return { kind: "error", text: shared };
   const accessLog = accessLogOf(given);
   if (typeof accessLog === "string") return { kind: "error", text: accessLog };
   return {
@@ -253,6 +255,26 @@ function clashIn(
   const [flag, { port }] = clash;
   return `--listen-range contains ${port}, the port of ${flag}: write another range or port\n` +
     `${PROXY_PROGRAM.name} --help lists the flags`;
+}
+
+/**
+ * What is wrong as a text. Workers share ports, so the system would not refuse the second use: it would
+ * give each connection to HTTP or to HTTPS by chance.
+ */
+function sharedPort(
+  { listenHttp, listenHttps }: Pick<ProxyOptions, "listenHttp" | "listenHttps">,
+): string | null {
+  const shared = listenHttps.find((one) => listenHttp.some((other) => isSameSocket(one, other)));
+  if (shared === undefined) return null;
+  return `--listen-http and --listen-https both have port ${shared.port}: give one of them another ` +
+    `port\n${PROXY_PROGRAM.name} --help lists the flags`;
+}
+
+/** Whether some connection would be for both; each 0 is a port of its own. */
+function isSameSocket(a: Address, b: Address): boolean {
+  const names = [a, b].map(({ hostname }) => hostname === "localhost" ? "127.0.0.1" : hostname);
+  return a.port === b.port && a.port !== 0 &&
+    (names[0] === names[1] || names.some((name) => name === "0.0.0.0" || name === "::"));
 }
 
 function listenersOf(

@@ -74,6 +74,25 @@ Deno.test("a range of ports for listeners contains no port of the proxy's own", 
   }
 });
 
+Deno.test("HTTP and HTTPS have ports of their own", () => {
+  const clashes: readonly string[][] = [
+    ["--listen-http=127.0.0.1:8000", "--listen-https=127.0.0.1:8000"],
+    ["--listen-http=127.0.0.1:8000", "--listen-https=localhost:8000"],
+    ["--listen-http=:8000", "--listen-https=127.0.0.1:8000"],
+    ["--listen-http=[::1]:8001", "--listen-http=[::1]:8000", "--listen-https=[::]:8000"],
+    // The default of HTTP.
+    ["--listen-https=:8080"],
+  ];
+  for (const args of clashes) {
+    const parsed = parseProxyOptions(["--config=x", ...args]);
+    const text = parsed.kind === "error" ? parsed.text : parsed.kind;
+    assert.match(text, /^--listen-http and --listen-https both have port 80[08]0:/, args.join());
+  }
+  options("--listen-http=127.0.0.1:0", "--listen-https=127.0.0.1:0");
+  options("--listen-http=127.0.0.1:8000", "--listen-https=127.0.0.2:8000");
+  options("--listen-http=:8000", "--listen-http=:8000", "--listen-https=:8001");
+});
+
 Deno.test("listeners, watched folders and the admin port are used as given", () => {
   const given = options(
     ...["--listen-http", "127.0.0.1:0", "--listen-http", "[::1]:80"],
