@@ -105,9 +105,12 @@ export const loopMark: Leaf = plain(
   "write 1 to 64 letters, digits and hyphens, or leave it out",
 );
 
-/** An address or a network. One that is left out would be allowed, so a wrong one refuses. */
+/**
+ * An address or a network. One that is left out would be allowed, so a wrong one refuses. Lists of flags may
+ * have blanks, but who reads these one by one throws for them.
+ */
 export const network: Leaf = plain(
-  (text) => text !== "" && !text.includes(",") && typeof CidrList.parse(text) !== "string",
+  (text) => /^[^,\s]+$/.test(text) && typeof CidrList.parse(text) !== "string",
   "no address or network",
   "write an address such as 192.0.2.1 or a network such as 10.96.0.0/12",
 );

@@ -490,6 +490,9 @@ Deno.test("each error is reported with its place, and rejects the file", async (
     ["denied", ["10.0.0.1", 7], "$.denied[1]: a text is needed, not a number"],
     ["denied", ["10.0.0.0/33"], '$.denied[0]: "10.0.0.0/33" is no address or network'],
     ["denied", ["10.0.0.1,10.0.0.2"], '$.denied[0]: "10.0.0.1,10.0.0.2" is no address or network'],
+    ["denied", [" "], '$.denied[0]: " " is no address or network'],
+    ["denied", ["10.0.0.1 "], '$.denied[0]: "10.0.0.1 " is no address or network'],
+    ["trustedProxies", [" ::1"], '$.trustedProxies[0]: " ::1" is no address or network'],
     ["trustedProxies", "10.0.0.0/8", "$.trustedProxies: an array is needed, not a text"],
     ["trustedProxies", ["10.0.0.0/8", 7], "$.trustedProxies[1]: a text is needed, not a number"],
     [
