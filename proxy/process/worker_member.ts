@@ -41,6 +41,7 @@ export class WorkerMember {
   readonly #telemetry: WorkerTelemetry;
   readonly #born = performance.now();
   #isRetired = false;
+  #isListening = false;
   #listening = Promise.withResolvers<Listening>();
   #drained = Promise.withResolvers<void>();
   /** Deltas that it has not said to have applied, by their sequence. */
@@ -71,6 +72,11 @@ export class WorkerMember {
   /** It has been asked to end, whenever it answers again. */
   get isRetired(): boolean {
     return this.#isRetired;
+  }
+
+  /** It has listened once, and takes connections unless it is stuck. */
+  get isListening(): boolean {
+    return this.#isListening;
   }
 
   get sockets(): SocketStates {
@@ -135,6 +141,7 @@ export class WorkerMember {
     this.pingsUnheard = 0;
     switch (message.kind) {
       case "listening":
+        this.#isListening = true;
         this.#listening.resolve(message.listening);
         break;
       case "refused":

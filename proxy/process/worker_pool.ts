@@ -86,6 +86,8 @@ export class WorkerPool implements DataPlane {
   #sequence = 0;
   #draining = false;
   #restarts = 0;
+  /** Some worker listens, as was told. */
+  #isServed = true;
 
   constructor(options: WorkerPoolOptions) {
     this.#options = options;
@@ -162,7 +164,7 @@ export class WorkerPool implements DataPlane {
   }
 
   /** A new worker, with all that is in force; settles when it listens. */
-  #start(): Promise<Listening> {
+  async #start(): Promise<Listening> {
     const {
       hub,
       write,
@@ -202,7 +204,20 @@ export class WorkerPool implements DataPlane {
     };
     const listen = this.#listening;
     const listeners = this.#listeners;
-    return member.start({ settings, listen, listeners, delta, zone: this.#zone, cells });
+    const zone = this.#zone;
+    const listening = await member.start({ settings, listen, listeners, delta, zone, cells });
+    this.#tellServed();
+    return listening;
+  }
+
+  /** Load balancers stay away while nobody listens, as where each worker ends at what is in force. */
+  #tellServed(): void {
+    const isServed = [...this.#members].some(({ isListening, isRetired }) =>
+      isListening && !isRetired
+    );
+    if (isServed === this.#isServed) return;
+    this.#isServed = isServed;
+    this.#options.onObstacle("workers", isServed ? null : "none of them listens");
   }
 
   #startWatch(): StallWatch<WorkerMember> {
@@ -249,6 +264,7 @@ export class WorkerPool implements DataPlane {
     this.#options.onSockets?.();
     // In place of one that was stuck there is a spare.
     if (this.#draining || !this.#isUp || member.isRetired) return;
+    this.#tellServed();
     this.#restarts++;
     this.#options.hub.workerRestarted();
     this.#options.log.error("Worker replaced", { reason, restarts: this.#restarts });

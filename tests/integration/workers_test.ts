@@ -131,16 +131,24 @@ Deno.test("a drain ends even if a worker hangs", async () => {
   assert.equal(new TextDecoder().decode(stdout), "drained\n");
 });
 
-Deno.test("a worker whose replacement fails to start is still replaced", async () => {
+Deno.test("a worker whose replacement fails to start is still replaced, and without any the proxy is not ready", async () => {
   const backend = startBackend("blue");
-  const fleet = startFleet(2);
+  const obstacles = new Map<string, string>();
+  const onObstacle = (name: string, reason: string | null) => {
+    if (reason === null) obstacles.delete(name);
+    else obstacles.set(name, reason);
+  };
+  const fleet = startFleet(2, { onObstacle });
   try {
     fleet.serve(snapshotOf(backend.addr.port), []);
     const { http } = await fleet.listen({ http: [{ hostname: "127.0.0.1", port: 0 }], https: [] });
+    assert.deepEqual([...obstacles], []);
     fleet.serve(snapshotOf(backend.addr.port, "fail"), []);
-    await until(() => fleet.restarts >= 4);
+    await until(() => obstacles.size > 0 && fleet.restarts >= 4);
+    assert.deepEqual([...obstacles], [["workers", "none of them listens"]]);
     fleet.serve(snapshotOf(backend.addr.port), []);
     await until(async () => await ask(http[0].port).catch(() => "") === "blue");
+    await until(() => obstacles.size === 0);
   } finally {
     fleet.close();
     await backend.shutdown();
