@@ -9,10 +9,13 @@ import { stoppingPipe } from "../../tests/support/stopping_pipe.ts";
 import { HELLO, StreamClient } from "../../tests/support/stream_client.ts";
 import {
   authority,
+  Certificates,
   judge,
   snapshot,
   startStream,
 } from "../../tests/support/stream_server_scene.ts";
+import { silentLogger } from "../../shared/log.ts";
+import { StreamListener } from "./listener.ts";
 import type { Verdict } from "./token_reviews.ts";
 
 const HEADS: readonly [string, number, Partial<ConstructorParameters<typeof StreamClient>[0]>][] = [
@@ -36,6 +39,48 @@ for (const [name, status, options] of HEADS) {
     assert.equal(scene.server.sessions.length, 0);
   });
 }
+
+Deno.test("a body in chunks of one byte is not kept until the token is checked", async () => {
+  const waiting = Promise.withResolvers<Verdict>();
+  const reviews = { review: () => waiting.promise, stop() {}, forget() {} };
+  await using scene = await startStream({ reviews });
+  const { port } = scene.server.address;
+  const head = "POST /v1/stream HTTP/1.1\r\nhost: x\r\nauthorization: Bearer x\r\n" +
+    "content-type: application/x-ndjson\r\npingress-protocol: 1\r\ntransfer-encoding: chunked\r\n\r\n";
+  const options = { port, host: "127.0.0.1", servername: "localhost", ca: authority.certificate };
+  await ended(tls.connect(options), head + "1\r\nx\r\n".repeat(60_000), "secureConnect");
+  waiting.resolve(judge("bad"));
+});
+
+Deno.test("of a body in chunks of one byte, some thousand are read before they are taken", async () => {
+  const certificates = new Certificates();
+  await certificates.present("localhost");
+  const begun = Promise.withResolvers<void>();
+  let waiting = 0;
+  let chunks = 0;
+  const listener = new StreamListener({
+    address: { hostname: "127.0.0.1", port: 0 },
+    certificates,
+    log: silentLogger,
+    onRequest: (request) =>
+      request.on("data", () => {
+        waiting = Math.max(waiting, request.readableLength);
+        if (++chunks === 60_000) begun.resolve();
+      }),
+  });
+  await listener.listen();
+  const { port } = listener.address;
+  const head = "POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n";
+  const options = { port, host: "127.0.0.1", servername: "localhost", ca: authority.certificate };
+  const socket = tls.connect(options, () => socket.write(head + "1\r\nx\r\n".repeat(60_000)));
+  const isOver = new Promise((resolve) => socket.on("close", resolve));
+  await begun.promise;
+  socket.destroy();
+  listener.destroy();
+  await isOver;
+  // As many as one read of the socket may hold, and 4 KiB.
+  assert.ok(waiting < 16_384, String(waiting));
+});
 
 Deno.test("invalid connections are closed, and proxies are not affected", async () => {
   await using scene = await startStream({ limits: { head: 300 } });
