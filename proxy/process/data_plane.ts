@@ -22,7 +22,7 @@ export interface DataPlane {
    * Puts a change in force; before `listen`, it is what listening begins with. Settles when every
    * event loop serves by it, and by nothing older, and has opened its listeners' sockets as far as it
    * can; one that is stuck is not waited for: it serves nobody, and catches up before it does. Never
-   * rejects.
+   * rejects. Throws where the change cannot be applied in this thread.
    *
    * @param delta From what it was given last.
    * @param whole All after that, with which an event loop begins that starts later.
