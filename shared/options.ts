@@ -357,7 +357,9 @@ function readValue(spec: Exclude<OptionSpec, BooleanSpec>, text: string): unknow
       return parseAddress(text);
     case "cidr": {
       const list = CidrList.parse(text);
-      return typeof list === "string" ? { wrong: list } : list;
+      if (typeof list === "string") return { wrong: list };
+      // No networks are no bound for some flags: a variable that is not set must not lift it.
+      return list.isEmpty ? null : list;
     }
     case "choice":
       return spec.choices.includes(text) ? text : null;

@@ -191,6 +191,8 @@ Deno.test("an error names the flag, its value and the allowed values", async (t)
     [["--config="], '--config got ""; it takes a value (FILE)'],
     [["--config", "--verbose"], "(write --config=--verbose if you mean it)"],
     [["--log-level", "loud"], '--log-level got "loud"; it takes one of info, warn'],
+    [["--trusted="], '--trusted got ""; it takes addresses and blocks between commas'],
+    [["--trusted", " , "], '--trusted got " , "; it takes addresses and blocks between commas'],
     [["--trusted", "10.0.0.1/8"], '--trusted: "10.0.0.1/8" has bits behind its prefix'],
     [["--tries", "1", "--tries", "2"], "--tries is given twice; it accepts one value"],
     [["--confg", "x"], '"--confg" is an unknown flag; did you mean --config?'],
