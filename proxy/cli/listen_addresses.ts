@@ -4,6 +4,7 @@
  * suits most nodes, and those that were booted with `ipv6.disable=1` have no such thing.
  */
 import { type Address, isAny, withoutIpv6 } from "../../shared/net/address.ts";
+import { PRIVILEGED_PORTS } from "../../shared/net/proxy_ports.ts";
 import type { ProxyOptions } from "./options.ts";
 
 /** Every port that a proxy has. */
@@ -24,9 +25,6 @@ export function lacksIpv6(
   }
 }
 
-/** What a proxy listens on that is told nothing of it, where it may. */
-const PRIVILEGED = { http: 80, https: 443 };
-
 /**
  * The same options with the ports of HTTP and HTTPS, where no listener is named and this process may
  * listen on both. One that another program has counts as allowed: it is an error once it is listened
@@ -38,8 +36,8 @@ export function onPrivilegedPorts<O extends Listeners & { readonly listensByDefa
 ): O {
   if (!options.listensByDefault) return options;
   const withPort = (port: number) => (address: Address) => ({ ...address, port });
-  const listenHttp = options.listenHttp.map(withPort(PRIVILEGED.http));
-  const listenHttps = options.listenHttps.map(withPort(PRIVILEGED.https));
+  const listenHttp = options.listenHttp.map(withPort(PRIVILEGED_PORTS.http));
+  const listenHttps = options.listenHttps.map(withPort(PRIVILEGED_PORTS.https));
   const isAllowed = [...listenHttp, ...listenHttps].every((address) => {
     try {
       listen(address).close();

@@ -5,7 +5,7 @@
 import { type Address } from "../../shared/net/address.ts";
 import { type CidrList } from "../../shared/net/cidr.ts";
 import { isInRange, parsePortRange, type PortRange } from "../../shared/net/port_range.ts";
-import { PROXY_PORTS } from "../../shared/net/proxy_ports.ts";
+import { PRIVILEGED_PORTS, PROXY_PORTS } from "../../shared/net/proxy_ports.ts";
 import { type LogFormat, type LogLevel } from "../../shared/log.ts";
 import { defineOptions, parseOptions, type Program } from "../../shared/options.ts";
 import type { Balance } from "../../shared/snapshot/types.ts";
@@ -89,6 +89,12 @@ export type ParsedProxyOptions =
 const HTTP: Address = { hostname: "0.0.0.0", port: PROXY_PORTS.http };
 const HTTPS: Address = { hostname: "0.0.0.0", port: PROXY_PORTS.https };
 
+/** In place of those, where this process may listen on them. */
+const PRIVILEGED = [
+  ["--listen-http", { ...HTTP, port: PRIVILEGED_PORTS.http }],
+  ["--listen-https", { ...HTTPS, port: PRIVILEGED_PORTS.https }],
+] as const;
+
 /** Never throws for what a user wrote. */
 export function parseProxyOptions(args: readonly string[]): ParsedProxyOptions {
   const parsed = parseOptions(PROXY_PROGRAM, PROXY_OPTIONS, args);
@@ -102,6 +108,7 @@ export function parseProxyOptions(args: readonly string[]): ParsedProxyOptions {
     ...listeners.listenHttp.map((address) => ["--listen-http", address] as const),
     ...listeners.listenHttps.map((address) => ["--listen-https", address] as const),
     ["--admin", given.admin],
+    ...(listeners.listensByDefault ? PRIVILEGED : []),
   ]);
   if (clash !== null) return { kind: "error", text: clash };
   const shared = sharedPort(listeners);

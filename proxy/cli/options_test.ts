@@ -66,12 +66,16 @@ Deno.test("a range of ports for listeners contains no port of the proxy's own", 
     [["10000"], /range of up to 512 ports/],
     [["8000-8100"], /contains 8080, the port of --listen-http/],
     [["8400-8500"], /contains 8443, the port of --listen-https/],
+    // The defaults of a proxy that may listen on them.
+    [["80-90"], /contains 80, the port of --listen-http/],
+    [["400-500"], /contains 443, the port of --listen-https/],
     [["7000-7100", "--admin=:7010"], /contains 7010, the port of --admin/],
   ];
   for (const [[range, ...rest], error] of errors) {
     const parsed = parseProxyOptions(["--config=x", `--listen-range=${range}`, ...rest]);
     assert.match(parsed.kind === "error" ? parsed.text : parsed.kind, error, range);
   }
+  options("--listen-range=80-90", "--listen-http=:8080");
 });
 
 Deno.test("HTTP and HTTPS have ports of their own", () => {
