@@ -26,7 +26,7 @@ import { Http2ServerConnection } from "./http2/server_connection.ts";
 import type { Http2ServerContext } from "./http2/server_context.ts";
 import type { CertificateEntry, ServerCertificate } from "./certificates/store.ts";
 import { ActiveRoutes } from "./route/active_routes.ts";
-import { emptyQueues, idleGrace, retireAll, sleep, waitUntil } from "./listen/drain.ts";
+import { emptyQueues, idleGrace, retireFirstHalf, waitUntil } from "./listen/drain.ts";
 import { Listener } from "./listen/listener.ts";
 import { ListenerSockets, type ListenerSocketsOptions } from "./listen/listener_sockets.ts";
 import type { SocketStates } from "./listen/socket_states.ts";
@@ -202,6 +202,11 @@ export class ProxyServer {
     return this.#connections.size;
   }
 
+  /** TLS handshakes under way. */
+  get handshakeCount(): number {
+    return this.#shedding.handshakeCount;
+  }
+
   /** Idle connections to endpoints. */
   get idleUpstreamCount(): number {
     return this.#endpoints.idleCount;
@@ -316,11 +321,11 @@ export class ProxyServer {
   /**
    * Ends without dropping anything: goes on accepting for `delay`, in whose second half connections
    * of before hear `Connection: close` with their next answer. Then accepts no more, closes idle
-   * connections, and lets exchanges finish with `Connection: close`. After `timeout` WebSockets are
+   * connections, and lets handshakes and exchanges finish with `Connection: close`. After `timeout` WebSockets are
    * told that this is the end, requests that wait for an endpoint get 503, and what is left is cut.
    */
   async drain({ delay, timeout }: DrainOptions): Promise<void> {
-    if (delay > 0) await this.#lastCalls(delay);
+    if (delay > 0) await retireFirstHalf(this.#connections, delay);
     this.#draining = true;
     if (delay > 0) await emptyQueues(() => this.#served);
     const closing = this.#listeners.map((listener) => listener.close());
@@ -329,7 +334,11 @@ export class ProxyServer {
     this.#deadlines.refresh();
     this.#grace = idleGrace(timeout);
     for (const connection of [...this.#connections]) connection.drain(this.#grace);
-    await this.#gone(timeout);
+    const end = performance.now() + timeout;
+    // A client in its handshake has as long to be done as an idle one has for its next request.
+    await waitUntil(() => this.handshakeCount === 0, this.#grace);
+    this.#shedding.endHandshakes();
+    await this.#gone(end - performance.now());
     if (this.connectionCount > 0) {
       const cut = this.connectionCount;
       this.#options.log.warn("Drain timed out with exchanges in progress", {
@@ -346,16 +355,6 @@ export class ProxyServer {
     await this.#gone(FAREWELL);
   }
 
-  /**
-   * Has most clients leave before anything closes. Only connections of the first half are told: where
-   * load balancers have not noticed yet clients come again, and a connection a request would be dear.
-   */
-  async #lastCalls(delay: number): Promise<void> {
-    await sleep(delay / 2);
-    retireAll(this.#connections);
-    await sleep(delay / 2);
-  }
-
   /** Waits until nobody is connected any more, for at most `timeout` ms. */
   #gone(timeout: number): Promise<void> {
     return waitUntil(() => this.connectionCount === 0, timeout);
@@ -366,6 +365,7 @@ export class ProxyServer {
     this.#draining = true;
     for (const listener of this.#listeners) listener.close();
     this.#sockets.close();
+    this.#shedding.endHandshakes();
     for (const connection of [...this.#connections]) connection.close();
     this.#holds.release();
     this.#overload.close();

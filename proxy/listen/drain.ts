@@ -51,6 +51,19 @@ export function retireAll(connections: Iterable<DownstreamConnection>): void {
   for (const connection of [...connections]) connection.retire();
 }
 
-export function sleep(ms: number): Promise<void> {
+/**
+ * Has most clients leave within `delay` ms, before anything closes. Only connections of its first half are told:
+ * where load balancers have not noticed yet clients come again, and a connection a request would be dear.
+ */
+export async function retireFirstHalf(
+  connections: Iterable<DownstreamConnection>,
+  delay: number,
+): Promise<void> {
+  await sleep(delay / 2);
+  retireAll(connections);
+  await sleep(delay / 2);
+}
+
+function sleep(ms: number): Promise<void> {
   return new Promise((resume) => setTimeout(resume, ms));
 }

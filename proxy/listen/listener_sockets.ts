@@ -16,7 +16,7 @@ import type { CertificateEntry } from "../certificates/store.ts";
 import type { DownstreamConnection } from "../http/downstream.ts";
 import type { IntrusiveSet } from "../io/intrusive_set.ts";
 import type { Transport } from "../io/transport.ts";
-import { emptyQueues, idleGrace, retireAll } from "./drain.ts";
+import { emptyQueues, idleGrace, retireAll, waitUntil } from "./drain.ts";
 import { Listener, type ListenerOptions, type Peer } from "./listener.ts";
 import { LOOK_INTERVAL } from "./port_watch.ts";
 import { type SocketSpec, socketSpecs, sortedObstacles } from "./socket_specs.ts";
@@ -229,7 +229,12 @@ export class ListenerSockets {
 
   async #shut(open: OpenSocket): Promise<void> {
     await emptyQueues(() => open.accepted);
-    await open.listener?.close();
+    const { listener } = open;
+    await listener?.close();
+    if (listener instanceof TlsListener) {
+      await waitUntil(() => listener.handshakeCount === 0, idleGrace(this.#options.drainTimeout));
+      listener.endHandshakes();
+    }
     this.#drain(open.spec.socket);
   }
 

@@ -54,7 +54,7 @@ export class Shedding {
 
   readonly #admit = (address: string): boolean => {
     const { admission, connections, metrics } = this.#options;
-    const pending = this.#handshakeCount;
+    const pending = this.handshakeCount;
     if (!admission.hasRoom(address, pending)) return false;
     const admitted = this.#descriptors.admits(connections.size + pending, performance.now()) ||
       admission.makeRoom(1) > 0;
@@ -65,7 +65,7 @@ export class Shedding {
   /** A handshake costs more than the 503 that it leads to: short of memory there are only a few. */
   readonly admitTls = (address: string): boolean => {
     const { overload, metrics } = this.#options;
-    const isFree = !overload.isCritical || this.#handshakeCount < HANDSHAKES_SHORT_OF_MEMORY;
+    const isFree = !overload.isCritical || this.handshakeCount < HANDSHAKES_SHORT_OF_MEMORY;
     if (isFree) return this.#admit(address);
     metrics.connectionShed("overload");
     return false;
@@ -74,7 +74,7 @@ export class Shedding {
   /** No descriptor is left: idle connections go, so that those who are being served still can be. */
   readonly exhausted = (): void => {
     const { admission, connections, closeIdleUpstream, listeners, metrics, log } = this.#options;
-    const count = connections.size + this.#handshakeCount;
+    const count = connections.size + this.handshakeCount;
     let excess = this.#descriptors.exhausted(count, performance.now());
     if (excess === null) return;
     metrics.descriptorsExhausted();
@@ -92,11 +92,19 @@ export class Shedding {
     }
   };
 
-  get #handshakeCount(): number {
+  /** TLS handshakes under way. */
+  get handshakeCount(): number {
     let count = 0;
     for (const listener of this.#options.listeners()) {
       if (listener instanceof TlsListener) count += listener.handshakeCount;
     }
     return count;
+  }
+
+  /** Ends TLS handshakes under way; listeners have been closed before. */
+  endHandshakes(): void {
+    for (const listener of this.#options.listeners()) {
+      if (listener instanceof TlsListener) listener.endHandshakes();
+    }
   }
 }

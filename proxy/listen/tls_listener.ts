@@ -122,6 +122,8 @@ export class TlsListener {
   #watch: PortWatch | null = null;
   #accepted = 0;
   #closed = false;
+  /** No handshake begins any more. */
+  #isOver = false;
 
   constructor(options: TlsListenerOptions) {
     this.#options = options;
@@ -156,21 +158,27 @@ export class TlsListener {
     }
   }
 
-  /** Handshakes under way. */
+  /** Handshakes under way, and connections of which it is not known yet whether there will be one. */
   get handshakeCount(): number {
-    return this.#handshakes.size;
+    return this.#handshakes.size + this.#doubtful.size;
   }
 
-  /** Accepts no more, and ends handshakes under way. Connections stay. */
+  /** Accepts no more. Handshakes under way go on, and connections stay. */
   close(): void {
     this.#closed = true;
     this.#watch?.close();
     this.#closeServers();
+  }
+
+  /** Ends handshakes under way, and those to come; to be called after `close`. */
+  endHandshakes(): void {
+    this.#isOver = true;
     for (const { raw } of [...this.#handshakes]) raw.destroy();
     for (const [raw, timer] of this.#doubtful) {
       clearTimeout(timer);
       raw.destroy();
     }
+    this.#doubtful.clear();
   }
 
   /**
@@ -225,7 +233,8 @@ export class TlsListener {
     this.#accepted++;
     // Without a listener an error event is an exception; the TLS socket tells it again.
     raw.on("error", () => {});
-    if (raw.remoteAddress === raw.localAddress) this.#sort(raw, performance.now() + DOUBT);
+    if (this.#isOver) raw.destroy();
+    else if (raw.remoteAddress === raw.localAddress) this.#sort(raw, performance.now() + DOUBT);
     else this.#greet(raw);
   }
 
