@@ -14,6 +14,8 @@ export interface DnsAnswer {
   readonly addresses: readonly string[];
   /** Milliseconds for which the answer holds; null where nobody said. */
   readonly ttl: number | null;
+  /** Addresses of this family could not be had, while those of the other could; null for neither. */
+  readonly missing: 4 | 6 | null;
 }
 
 /** Rejects where no answer could be had, which says nothing about the name. */
@@ -152,12 +154,15 @@ export class DnsEndpoints {
   }
 
   /** Takes an answer; the time (ms) until the next lookup. */
-  #take({ addresses, ttl }: DnsAnswer): number {
+  #take({ addresses: found, ttl, missing }: DnsAnswer): number {
+    // What was known stays, for half of the name as for all of it.
+    const kept = missing === null ? [] : this.#resolved.filter((each) => isIP(each) === missing);
+    const addresses = [...found, ...kept];
     if (this.#failing) this.#log.info("Name resolves again", { name: this.name });
     this.#failing = false;
     this.#emptyAnswers = addresses.length > 0 ? 0 : this.#emptyAnswers + 1;
     if (addresses.length > 0 || this.#emptyAnswers >= EMPTY_ANSWERS) this.#replace(addresses);
-    return ttl === null || addresses.length === 0
+    return ttl === null || missing !== null || addresses.length === 0
       ? this.#refresh
       : Math.min(Math.max(ttl, MIN_TTL), MAX_TTL);
   }
@@ -205,12 +210,12 @@ export class DnsEndpoints {
  * permission to reach it, `--allow-net=10.96.0.10:53`, and brings a time to live.
  */
 export async function systemLookup(name: string): Promise<DnsAnswer> {
-  if (isIP(name) !== 0) return { addresses: [name], ttl: null };
+  if (isIP(name) !== 0) return { addresses: [name], ttl: null, missing: null };
   try {
     const found = await lookup(name, { all: true });
-    return { addresses: found.map(({ address }) => address), ttl: null };
+    return { addresses: found.map(({ address }) => address), ttl: null, missing: null };
   } catch (error) {
-    if (isAnswer(error)) return { addresses: [], ttl: null };
+    if (isAnswer(error)) return { addresses: [], ttl: null, missing: null };
     if (codeOf(error) !== "EPERM") throw error;
   }
   const results = await Promise.allSettled([
@@ -220,14 +225,20 @@ export async function systemLookup(name: string): Promise<DnsAnswer> {
   const records = results.flatMap((result) => result.status === "fulfilled" ? result.value : []);
   if (records.length > 0) {
     const seconds = Math.min(...records.map(({ ttl }) => ttl));
-    return { addresses: records.map(({ address }) => address), ttl: seconds * 1000 };
+    const missing = hasFailed(results[0]) ? 4 : hasFailed(results[1]) ? 6 : null;
+    return { addresses: records.map(({ address }) => address), ttl: seconds * 1000, missing };
   }
-  for (const result of results) {
-    if (result.status === "fulfilled" || isAnswer(result.reason)) continue;
+  const failed = results.find(hasFailed);
+  if (failed !== undefined) {
     const message = "No name server answered, or Deno lacks the permission to ask it (--allow-net)";
-    throw new Error(message, { cause: result.reason });
+    throw new Error(message, { cause: failed.reason });
   }
-  return { addresses: [], ttl: null };
+  return { addresses: [], ttl: null, missing: null };
+}
+
+/** Whether nobody could say which addresses there are. */
+function hasFailed(result: PromiseSettledResult<unknown>): result is PromiseRejectedResult {
+  return result.status === "rejected" && !isAnswer(result.reason);
 }
 
 /** Whether an error says that the name has no address, rather than that nobody could say. */

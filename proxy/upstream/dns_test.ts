@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import dns from "node:dns";
 import { silentLogger } from "../../shared/log.ts";
 import { DeniedAddresses } from "./denied_addresses.ts";
 import {
@@ -23,8 +24,17 @@ class Names {
 
   /** Answers what waits, and everything from now on. */
   answer(...addresses: string[]): void {
-    this.#answer = () => Promise.resolve({ addresses, ttl: null });
-    for (const { resolve } of this.#waiting.splice(0)) resolve({ addresses, ttl: null });
+    this.#reply({ addresses, ttl: null, missing: null });
+  }
+
+  /** The same, but that nobody could say which addresses of this family there are. */
+  answerWithout(missing: 4 | 6, ...addresses: string[]): void {
+    this.#reply({ addresses, ttl: 60_000, missing });
+  }
+
+  #reply(answer: DnsAnswer): void {
+    this.#answer = () => Promise.resolve(answer);
+    for (const { resolve } of this.#waiting.splice(0)) resolve(answer);
   }
 
   fail(): void {
@@ -153,6 +163,23 @@ Deno.test("the last good addresses stay while lookups fail, which is logged once
   }, { log });
 });
 
+Deno.test("the last good addresses of a family stay while lookups of it fail", async () => {
+  const names = new Names();
+  names.answer("10.0.0.1", "fd00::1");
+  await withEndpoints(names, async (endpoints) => {
+    await endpoints.ready();
+    names.answerWithout(4, "fd00::2");
+    await until(() => addresses(endpoints.current()).includes("fd00::2"), "the new address");
+    assert.deepEqual(addresses(endpoints.current()), ["10.0.0.1", "fd00::2"]);
+    // It is tried again sooner than the time to live of the others is over.
+    names.answer("10.0.0.2", "fd00::2");
+    await until(() => addresses(endpoints.current()).includes("10.0.0.2"), "the other one");
+    names.answerWithout(6, "10.0.0.2");
+    await names.asks(names.asked.length + 4);
+    assert.deepEqual(addresses(endpoints.current()), ["10.0.0.2", "fd00::2"]);
+  });
+});
+
 Deno.test("a name without addresses is accepted as such at the third response", async () => {
   const names = new Names();
   names.answer("10.0.0.1");
@@ -250,7 +277,7 @@ Deno.test("a TTL decides when to look up again, within bounds", async () => {
   let asked = 0;
   const resolver = new DnsResolver(() => {
     asked++;
-    return Promise.resolve({ addresses: ["10.0.0.1"], ttl: 0 });
+    return Promise.resolve({ addresses: ["10.0.0.1"], ttl: 0, missing: null });
   });
   const endpoints = new DnsEndpoints("web.default", 80, { resolver, refresh: 1 });
   await endpoints.ready();
@@ -261,8 +288,16 @@ Deno.test("a TTL decides when to look up again, within bounds", async () => {
 });
 
 Deno.test("the system's resolver accepts addresses and the names of the hosts file", async () => {
-  assert.deepEqual(await systemLookup("10.1.2.3"), { addresses: ["10.1.2.3"], ttl: null });
-  assert.deepEqual(await systemLookup("fd00::1"), { addresses: ["fd00::1"], ttl: null });
+  assert.deepEqual(await systemLookup("10.1.2.3"), {
+    addresses: ["10.1.2.3"],
+    ttl: null,
+    missing: null,
+  });
+  assert.deepEqual(await systemLookup("fd00::1"), {
+    addresses: ["fd00::1"],
+    ttl: null,
+    missing: null,
+  });
   const { addresses } = await systemLookup("localhost");
   assert.ok(addresses.includes("127.0.0.1") || addresses.includes("::1"), `${addresses}`);
 });
@@ -272,5 +307,44 @@ Deno.test({
   permissions: { net: ["192.0.2.0/24"] },
   fn: async () => {
     await assert.rejects(systemLookup("web.default"), /permission to ask it/);
+  },
+});
+
+/**
+ * A name server that knows one IPv6 address of each name. What it says of IPv4 is cut off, and the rest cannot be
+ * had, as it does not listen on TCP.
+ */
+async function serveIpv6Alone(socket: Deno.DatagramConn): Promise<void> {
+  for await (const [query, from] of socket) {
+    let end = 12;
+    while (query[end] !== 0) end += query[end] + 1;
+    const isIpv6 = query[end + 2] === 28;
+    const reply = query.slice(0, end + 5);
+    // A response with one answer, or a truncated one (RFC 1035 §4.1.1).
+    reply.set([isIpv6 ? 0x81 : 0x83, 0x80, 0, 1, 0, isIpv6 ? 1 : 0, 0, 0, 0, 0], 2);
+    const answer = [0xc0, 12, 0, 28, 0, 1, 0, 0, 0, 30, 0, 16, 0xfd, ...new Uint8Array(14), 1];
+    await socket.send(new Uint8Array([...reply, ...(isIpv6 ? answer : [])]), from);
+  }
+}
+
+Deno.test({
+  name: "a lookup says of which family no address could be had",
+  permissions: { net: ["127.0.0.0/8"], sys: ["networkInterfaces"], read: true },
+  fn: async () => {
+    const socket = Deno.listenDatagram({ transport: "udp", hostname: "127.0.0.1", port: 0 });
+    const serving = serveIpv6Alone(socket);
+    const servers = dns.getServers();
+    dns.setServers([`127.0.0.1:${(socket.addr as Deno.NetAddr).port}`]);
+    try {
+      assert.deepEqual(await systemLookup("web.test."), {
+        addresses: ["fd00::1"],
+        ttl: 30_000,
+        missing: 4,
+      });
+    } finally {
+      dns.setServers(servers);
+      socket.close();
+      await serving;
+    }
   },
 });
