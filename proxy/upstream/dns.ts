@@ -106,7 +106,7 @@ export class DnsEndpoints {
 
   /**
    * What is known, sorted by address; the same array while nothing changes. Empty before the first
-   * answer, for a name without addresses, and on the first use after a long pause: see `ready`.
+   * answer, for a name without addresses, and after a long pause until `ready` has settled.
    */
   current(): readonly Endpoint[] {
     this.#lastUse = performance.now();
@@ -120,7 +120,11 @@ export class DnsEndpoints {
     this.current();
     if (this.#pending === null) return this.#endpoints;
     const late = Promise.withResolvers<void>();
-    const timer = new Timeout(this.#patience, late.resolve);
+    const timer = new Timeout(this.#patience, () => {
+      // As where the lookup fails: what is known is better than no endpoint, for as long as it takes.
+      this.#dormant = false;
+      late.resolve();
+    });
     await Promise.race([this.#pending, late.promise]);
     timer.cancel();
     return this.#endpoints;

@@ -37,6 +37,11 @@ class Names {
     for (const { resolve } of this.#waiting.splice(0)) resolve(answer);
   }
 
+  /** Answers nothing from now on. */
+  hang(): void {
+    this.#answer = null;
+  }
+
   fail(): void {
     const error = new Error("EAI_AGAIN");
     this.#answer = () => Promise.reject(error);
@@ -258,6 +263,21 @@ Deno.test("after a pause the last good addresses are used if the lookup fails", 
     assert.deepEqual(endpoints.current(), []);
     assert.deepEqual(addresses(await endpoints.ready()), ["10.0.0.1"]);
   }, { idle: 0 });
+});
+
+Deno.test("after a pause the last good addresses are used if the name server does not respond", async () => {
+  const names = new Names();
+  names.answer("10.0.0.1");
+  await withEndpoints(names, async (endpoints) => {
+    await endpoints.ready();
+    await new Promise((resume) => setTimeout(resume, 100));
+    names.hang();
+    assert.deepEqual(endpoints.current(), []);
+    assert.deepEqual(addresses(await endpoints.ready()), ["10.0.0.1"]);
+    assert.deepEqual(addresses(endpoints.current()), ["10.0.0.1"]);
+    names.answer("10.0.0.2");
+    await until(() => addresses(endpoints.current())[0] === "10.0.0.2", "the new address");
+  }, { idle: 0, patience: 5 });
 });
 
 Deno.test("there are no lookups after close", async () => {
