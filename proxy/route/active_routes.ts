@@ -21,7 +21,7 @@ import { type Binding, RouteTable } from "../router/table.ts";
 import type { SnapshotDelta } from "../config/diff.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { DeniedAddresses } from "../upstream/denied_addresses.ts";
-import { DnsEndpoints } from "../upstream/dns.ts";
+import { DnsEndpoints, type DnsResolver } from "../upstream/dns.ts";
 import { Security } from "../upstream/tls.ts";
 import { Upstream, type UpstreamContext } from "../upstream/upstream.ts";
 import { RouteCompiler } from "./compile.ts";
@@ -36,6 +36,8 @@ export interface ActiveRoutesContext extends UpstreamContext {
   readonly filterServices?: FilterServices;
   /** Follows the credentials of snapshots; nobody by default, so that nothing that needs them is served. */
   readonly credentials?: CredentialStore;
+  /** Looks up names; the system's by default. */
+  readonly resolver?: DnsResolver;
   /** Translates gRPC-Web for upstreams of HTTP/2 that do not say whether; false by default. */
   readonly grpcWeb?: boolean;
   readonly loopMark: LoopMark;
@@ -151,7 +153,11 @@ export class ActiveRoutes {
       upstream.list(addresses.endpoints);
     } else {
       const { name, port } = addresses;
-      upstream.resolve(new DnsEndpoints(name, port, { log: this.#log, denied: this.#denied }));
+      // What is known of a name stays, and so does who waits for its first answer.
+      if (upstream.follows(name, port)) return;
+      const { resolver } = this.#context;
+      const options = { log: this.#log, denied: this.#denied, resolver };
+      upstream.resolve(new DnsEndpoints(name, port, options));
     }
   }
 

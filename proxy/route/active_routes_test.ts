@@ -3,6 +3,7 @@ import { LineOutput, type LogFields, silentLogger } from "../../shared/log.ts";
 import { Redacted } from "../../shared/redacted.ts";
 import {
   type Action,
+  type Balance,
   type Endpoint as EndpointSpec,
   type Route,
   type Snapshot,
@@ -21,6 +22,7 @@ import { LoopMark } from "../http/loop_mark.ts";
 import { SnapshotDiffer } from "../config/diff.ts";
 import { TelemetryHub } from "../telemetry/hub.ts";
 import { Telemetry } from "../telemetry/telemetry.ts";
+import { type DnsAnswer, DnsResolver } from "../upstream/dns.ts";
 import { EndpointRegistry } from "../upstream/endpoint.ts";
 import type { HttpEndpoint, HttpUpstream } from "./route.ts";
 
@@ -36,13 +38,17 @@ const STILL = {
 class Scene {
   readonly registry = new EndpointRegistry<Http1ClientConnection, ClientStream>(10, 0);
   readonly loopMark = new LoopMark("own");
-  readonly configuration = new ActiveRoutes(
-    this.registry,
-    silentLogger,
-    Telemetry.unheard().metrics,
-    { ...STILL, loopMark: this.loopMark },
-  );
+  readonly configuration: ActiveRoutes;
   readonly #differ = new SnapshotDiffer();
+
+  constructor(resolver?: DnsResolver) {
+    this.configuration = new ActiveRoutes(
+      this.registry,
+      silentLogger,
+      Telemetry.unheard().metrics,
+      { ...STILL, loopMark: this.loopMark, resolver },
+    );
+  }
 
   apply({ snapshot, certificates }: Configured): this {
     this.configuration.apply(this.#differ.diff(snapshot, certificates));
@@ -128,6 +134,14 @@ function forwarding(addresses: readonly string[], id = "a/web:80", hosts = ["a.t
   return { snapshot, certificates: [] };
 }
 
+/** As `forwarding`, but the addresses are those of a name. */
+function forwardingToName(name: string, balance: Balance): Configured {
+  const { snapshot, ...rest } = forwarding([]);
+  const addresses = { kind: "dns", name, port: 80 } as const;
+  const upstreams = snapshot.upstreams.map((each) => ({ ...each, addresses, balance }));
+  return { snapshot: { ...snapshot, upstreams }, ...rest };
+}
+
 const NOBODY: Configured = {
   snapshot: { ...forwarding([]).snapshot, routes: [], upstreams: [] },
   certificates: [],
@@ -177,6 +191,36 @@ Deno.test("an exchange whose upstream is removed still finds an endpoint, and le
   assert.equal(closed, true);
   scene.configuration.close();
   assert.equal(scene.registry.size, 0);
+});
+
+Deno.test("a change of an upstream keeps the known addresses of its name, also while lookups fail", async () => {
+  const lookups: string[] = [];
+  let answer: Promise<DnsAnswer> = Promise.resolve({
+    addresses: ["10.0.0.1"],
+    ttl: null,
+    missing: null,
+  });
+  const scene = new Scene(
+    new DnsResolver((name) => {
+      lookups.push(name);
+      return answer;
+    }),
+  );
+  scene.apply(forwardingToName("web.test", "round-robin"));
+  scene.turns(1);
+  await scene.upstream().resolving;
+  assert.deepEqual(scene.turns(1), ["10.0.0.1"]);
+  answer = Promise.reject(new Error("EAI_AGAIN"));
+  answer.catch(() => {});
+  scene.apply(forwardingToName("web.test", "least-requests"));
+  scene.turns(1);
+  await new Promise((resume) => setTimeout(resume));
+  assert.deepEqual(scene.turns(1), ["10.0.0.1"]);
+  assert.deepEqual(lookups, ["web.test"]);
+  scene.apply(forwardingToName("api.test", "least-requests"));
+  scene.turns(1);
+  assert.deepEqual(lookups, ["web.test", "api.test"]);
+  scene.configuration.close();
 });
 
 Deno.test("a reply for requests without a route is added and removed", () => {

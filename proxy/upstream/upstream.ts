@@ -17,6 +17,8 @@ import { meantFor } from "./zone.ts";
 
 /** Addresses that change by themselves: `dns.ts`. */
 export interface AddressSource {
+  readonly name: string;
+  readonly port: number;
   current(): readonly snapshot.Endpoint[];
   /** Settles when an answer has come, or failed. */
   ready(): Promise<readonly snapshot.Endpoint[]>;
@@ -117,6 +119,11 @@ export class Upstream<C extends PooledConnection, U = unknown> implements Deadli
     this.#source = null;
     this.#areResolved = false;
     this.#update(endpoints);
+  }
+
+  /** Whether its endpoints are what such a source finds already. */
+  follows(name: string, port: number): boolean {
+    return this.#source !== null && this.#source.name === name && this.#source.port === port;
   }
 
   /**

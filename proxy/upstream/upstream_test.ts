@@ -7,6 +7,8 @@ import { type AddressSource, Upstream } from "./upstream.ts";
 
 /** A name that a test answers for. */
 class FakeName implements AddressSource {
+  readonly name = "web.test";
+  readonly port = 80;
   #current: readonly EndpointSpec[] = [];
   readonly #answered = Promise.withResolvers<readonly EndpointSpec[]>();
   closed = false;
