@@ -106,9 +106,9 @@ export interface Client {
   readonly port: number;
   /**
    * The listener that it came to: `http` or `https`, which every proxy has; or a socket of a Gateway, whose
-   * listener each request's Host decides.
+   * listener each request's Host decides. None of these once its socket is that of another Gateway.
    */
-  readonly listener: string;
+  listener: string;
   /** Over TLS. */
   readonly secure: boolean;
   /** The certificate that it was shown, and for which hosts that is right; null for plain connections. */

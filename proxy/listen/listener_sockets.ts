@@ -82,6 +82,8 @@ export class ListenerSockets {
   readonly #open = new Map<string, OpenSocket>();
   /** Of these. */
   #listeners: readonly (Listener | TlsListener)[] = [];
+  /** Gateways that have each socket, or had it last. */
+  readonly #owners = new Map<string, readonly string[]>();
   /** What the system has said, by socket. */
   readonly #failed = new Map<string, string>();
   /** Settles when the port is closed. */
@@ -124,6 +126,11 @@ export class ListenerSockets {
     const { specs, obstacles } = socketSpecs(listeners, this.#options.range);
     this.#wanted = specs;
     this.#refused = obstacles;
+    for (const { socket, gateways } of specs.values()) {
+      const before = this.#owners.get(socket) ?? gateways;
+      this.#owners.set(socket, gateways);
+      if (!before.some((gateway) => gateways.includes(gateway))) this.#abandon(socket);
+    }
     this.#schedule();
   }
 
@@ -196,10 +203,9 @@ export class ListenerSockets {
   #keep(open: OpenSocket, spec: SocketSpec): void {
     if (open.lingering !== null) clearTimeout(open.lingering);
     open.lingering = null;
-    const { gateway, publicPort } = open.spec;
+    const { publicPort } = open.spec;
     open.spec = spec;
-    // Clients of another Gateway are not to meet this one's routes on their connections.
-    if (spec.gateway !== gateway || spec.publicPort !== publicPort) this.#drain(spec.socket);
+    if (spec.publicPort !== publicPort) this.#drain(spec.socket);
   }
 
   #linger(open: OpenSocket): void {
@@ -236,6 +242,16 @@ export class ListenerSockets {
       listener.endHandshakes();
     }
     this.#drain(open.spec.socket);
+  }
+
+  /**
+   * The socket is another Gateway's from now on. What clients of the one before still send on their connections is
+   * not for its routes: no listener takes it, and the connections are drained.
+   */
+  #abandon(socket: string): void {
+    const left = this.#connectionsOf(socket);
+    this.#drain(socket);
+    for (const { client } of left) client.listener = `${socket} before`;
   }
 
   /** Its connections finish what is under way, and are cut in the end. */

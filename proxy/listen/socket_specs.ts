@@ -16,8 +16,8 @@ export interface SocketSpec {
   /** The port that clients know. */
   readonly publicPort: number;
   readonly isSecure: boolean;
-  /** Whose it is: ids of its listeners, as far as they are the same, `<namespace>/<gateway>`. */
-  readonly gateway: string;
+  /** Whose it is, by the ids of its listeners: `<namespace>/<gateway>`, each once. */
+  readonly gateways: readonly string[];
 }
 
 export interface SocketSpecs {
@@ -44,6 +44,9 @@ export function socketSpecs(
         : "its listeners have different protocols: give them different ports");
     if (reason !== null) obstacles.set(socket, obstacles.get(socket) ?? reason);
     else if (known === undefined) specs.set(socket, spec);
+    else if (!known.gateways.includes(spec.gateways[0])) {
+      specs.set(socket, { ...known, gateways: [...known.gateways, ...spec.gateways] });
+    }
   }
   return { specs, obstacles: sortedObstacles(obstacles) };
 }
@@ -60,7 +63,7 @@ function specOf({ id, socket, port, protocol }: Listener): SocketSpec {
     port: Number(socket),
     publicPort: port,
     isSecure: protocol === "HTTPS",
-    gateway: gatewayOf(id) || id,
+    gateways: [gatewayOf(id) || id],
   };
 }
 

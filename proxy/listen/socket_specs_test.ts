@@ -26,8 +26,8 @@ Deno.test("listeners of a Gateway on one port share a socket, with the port that
     listener("a/gw/tls", "10255", { port: 443, protocol: "HTTPS" }),
   ], RANGE);
   assert.deepEqual([...specs.values()], [
-    { socket: "10000", port: 10_000, publicPort: 80, isSecure: false, gateway: "a/gw" },
-    { socket: "10255", port: 10_255, publicPort: 443, isSecure: true, gateway: "a/gw" },
+    { socket: "10000", port: 10_000, publicPort: 80, isSecure: false, gateways: ["a/gw"] },
+    { socket: "10255", port: 10_255, publicPort: 443, isSecure: true, gateways: ["a/gw"] },
   ]);
   assert.deepEqual(obstacles, []);
 });

@@ -197,6 +197,43 @@ Deno.test("connections of one Gateway are drained when its socket becomes anothe
   assert.equal(await statusesAt(port, 8), "200");
 });
 
+Deno.test("a request on a connection to one Gateway never gets a response of another one that has its socket now", async () => {
+  const heads: string[] = [];
+  const backend = new Backend(async (peer) => {
+    for (let request; (request = await peer.request()) !== null;) {
+      heads.push(request.head);
+      await peer.send(reply("ok"));
+    }
+  });
+  await using scene = await Scene.start(1, { drainDelay: 100 }, backend);
+  const port = scene.at(0);
+  const own = [listener("a", port)];
+  const others = [listener("a", port, { id: "test/other/a" })];
+  await scene.serve(own);
+  using handedOver = await Peer.connect(port);
+  assert.equal(statusOf(await handedOver.ask(GET)), 200);
+  await scene.serve(others);
+  heads.length = 0;
+  const last = await handedOver.ask(GET);
+  // It is closed after two seconds, be the machine that slow.
+  if (last.head !== "") {
+    assert.equal(statusOf(last), 404);
+    assert.match(last.head, /^connection: close\r?$/im);
+  }
+  assert.deepEqual(heads, []);
+
+  // The same where the socket has been closed in between.
+  using kept = await Peer.connect(port);
+  assert.equal(statusOf(await kept.ask(GET)), 200);
+  heads.length = 0;
+  await scene.serve([]);
+  await until("the port is closed", () => listeningSockets(port) === 0);
+  await scene.serve(own);
+  assert.notEqual(statusOf(await kept.ask(GET)), 200);
+  assert.deepEqual(heads, []);
+  assert.equal(await statusAt(port), 200);
+});
+
 Deno.test("a port that is taken is an obstacle, and a later change or retry opens it", async () => {
   await using scene = await Scene.start(2);
   const [taken, free, outside] = [scene.at(0), scene.at(1), scene.range.to + 1];
