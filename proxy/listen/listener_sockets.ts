@@ -157,7 +157,8 @@ export class ListenerSockets {
       if (lingering !== null) clearTimeout(lingering);
       closing.push(listener?.close());
     }
-    await Promise.all(closing);
+    // Those that were about to close still accept.
+    await Promise.all([...closing, ...this.#closing.values()]);
   }
 
   #schedule(): void {
@@ -238,7 +239,8 @@ export class ListenerSockets {
     const { listener } = open;
     await listener?.close();
     if (listener instanceof TlsListener) {
-      await waitUntil(() => listener.handshakeCount === 0, idleGrace(this.#options.drainTimeout));
+      const isDone = () => this.#isClosed || listener.handshakeCount === 0;
+      await waitUntil(isDone, idleGrace(this.#options.drainTimeout));
       listener.endHandshakes();
     }
     this.#drain(open.spec.socket);

@@ -16,6 +16,7 @@ import { eventually } from "../cluster/support/condition.ts";
 import { Http2Client } from "../support/http2_client.ts";
 import { listeningSockets } from "../support/listening_sockets.ts";
 import { RequestLoad, statusAt } from "../support/request_load.ts";
+import { TestProxy } from "../support/test_proxy.ts";
 
 const GET = "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n";
 
@@ -233,6 +234,26 @@ Deno.test("a request on a connection to one Gateway never gets a response of ano
   assert.deepEqual(heads, []);
   assert.equal(await statusAt(port), 200);
 });
+
+Deno.test(
+  "a drain ends after the port of a socket that was about to close has closed",
+  LINUX,
+  async () => {
+    const listenRange = freeRange(1);
+    const port = listenRange.from;
+    using proxy = new TestProxy([], {}, { listenRange });
+    const { server } = proxy;
+    server.apply(gatewaySnapshot({ listeners: [listener("a", port)], upstreams: { web: 1 } }));
+    await server.openSockets();
+    assert.equal(listeningSockets(port), 1);
+    server.apply(gatewaySnapshot({ listeners: [], upstreams: { web: 1 } }));
+    // Its drain delay is over: now its queue is emptied.
+    await until("it is about to close", () => server.sockets.open.length === 1);
+    await new Promise((resume) => setTimeout(resume, 5));
+    await server.drain({ delay: 0, timeout: 1_000 });
+    assert.equal(listeningSockets(port), 0);
+  },
+);
 
 Deno.test("a port that is taken is an obstacle, and a later change or retry opens it", async () => {
   await using scene = await Scene.start(2);
