@@ -26,7 +26,7 @@ import { Http2ServerConnection } from "./http2/server_connection.ts";
 import type { Http2ServerContext } from "./http2/server_context.ts";
 import type { CertificateEntry, ServerCertificate } from "./certificates/store.ts";
 import { ActiveRoutes } from "./route/active_routes.ts";
-import { emptyQueues, idleGrace, retireFirstHalf, waitUntil } from "./listen/drain.ts";
+import { emptyQueues, finished, idleGrace, retireFirstHalf, waitUntil } from "./listen/drain.ts";
 import { Listener } from "./listen/listener.ts";
 import { ListenerSockets, type ListenerSocketsOptions } from "./listen/listener_sockets.ts";
 import type { SocketStates } from "./listen/socket_states.ts";
@@ -327,7 +327,8 @@ export class ProxyServer {
   async drain({ delay, timeout }: DrainOptions): Promise<void> {
     if (delay > 0) await retireFirstHalf(this.#connections, delay);
     this.#draining = true;
-    if (delay > 0) await emptyQueues(() => this.#served);
+    const accepted = () => this.#served + this.#shedding.acceptedForTls;
+    if (delay > 0) await emptyQueues(accepted, () => this.handshakeCount);
     const closing = this.#listeners.map((listener) => listener.close());
     await Promise.all([...closing, this.#sockets.close()]);
     // Having stood still, it would count from long ago.
@@ -335,8 +336,8 @@ export class ProxyServer {
     this.#grace = idleGrace(timeout);
     for (const connection of [...this.#connections]) connection.drain(this.#grace);
     const end = performance.now() + timeout;
-    // A client in its handshake has as long to be done as an idle one has for its next request.
-    await waitUntil(() => this.handshakeCount === 0, this.#grace);
+    // Clients in their handshakes have as long as idle ones have for their next requests.
+    await finished(() => this.handshakeCount, this.#grace, timeout);
     this.#shedding.endHandshakes();
     await this.#gone(end - performance.now());
     if (this.connectionCount > 0) {

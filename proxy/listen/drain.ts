@@ -14,10 +14,13 @@ const GRACE = 2_000;
 const POLL = 20;
 
 /** A drain looks so many times at most, `POLL` apart, whether more is accepted. */
-const QUEUE_LOOKS = 16;
+const QUEUE_LOOKS = 32;
 
-/** After so many looks in a row without a new connection nothing waits to be accepted. */
-const QUIET_LOOKS = 2;
+/**
+ * After so many looks in a row without a new connection nothing waits to be accepted: while 128 that it has accepted
+ * have their handshakes and requests, Deno was seen to accept none for three looks.
+ */
+const QUIET_LOOKS = 5;
 
 /** @param timeout of the drain, in ms. */
 export function idleGrace(timeout: number): number {
@@ -31,18 +34,44 @@ export async function waitUntil(condition: () => boolean, timeout: number): Prom
 }
 
 /**
+ * Waits until nothing is left, unless nothing has been finished for `patience` ms, for at most `timeout` ms. A crowd
+ * takes longer than each of it. Looks are counted as those of `emptyQueues` are.
+ *
+ * @param left How much is left.
+ */
+export async function finished(
+  left: () => number,
+  patience: number,
+  timeout: number,
+): Promise<void> {
+  const end = performance.now() + timeout;
+  let least = left();
+  for (let looks = patience / POLL; looks > 0 && least > 0 && performance.now() < end; looks--) {
+    await sleep(POLL);
+    const now = left();
+    if (now >= least) continue;
+    least = now;
+    looks = patience / POLL;
+  }
+}
+
+/**
  * Closing a socket resets the connections that wait to be accepted: they are taken in before. Looks
  * are counted, not time: a process that has stood still for longer than all of its patience has not
  * looked at its queues once, and Deno accepts 128 connections between two timers.
  *
- * @param accepted Connections since the start.
+ * @param accepted Connections since the start, also those whose handshake is under way.
+ * @param handshakes Of TLS, under way: while there are some, Deno may accept none for several timers.
  */
-export async function emptyQueues(accepted: () => number): Promise<void> {
+export async function emptyQueues(
+  accepted: () => number,
+  handshakes: () => number,
+): Promise<void> {
   let quiet = 0;
   for (let looks = 0; looks < QUEUE_LOOKS && quiet < QUIET_LOOKS; looks++) {
     const before = accepted();
     await sleep(POLL);
-    quiet = accepted() === before ? quiet + 1 : 0;
+    quiet = accepted() === before && handshakes() === 0 ? quiet + 1 : 0;
   }
 }
 

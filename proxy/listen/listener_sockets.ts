@@ -16,7 +16,7 @@ import type { CertificateEntry } from "../certificates/store.ts";
 import type { DownstreamConnection } from "../http/downstream.ts";
 import type { IntrusiveSet } from "../io/intrusive_set.ts";
 import type { Transport } from "../io/transport.ts";
-import { emptyQueues, idleGrace, retireAll, waitUntil } from "./drain.ts";
+import { emptyQueues, finished, idleGrace, retireAll } from "./drain.ts";
 import { Listener, type ListenerOptions, type Peer } from "./listener.ts";
 import { LOOK_INTERVAL } from "./port_watch.ts";
 import { type SocketSpec, socketSpecs, sortedObstacles } from "./socket_specs.ts";
@@ -235,14 +235,15 @@ export class ListenerSockets {
   }
 
   async #shut(open: OpenSocket): Promise<void> {
-    await emptyQueues(() => open.accepted);
     const { listener } = open;
+    const tls = listener instanceof TlsListener ? listener : null;
+    const handshakes = () => tls?.handshakeCount ?? 0;
+    await emptyQueues(() => open.accepted + (tls?.acceptedCount ?? 0), handshakes);
     await listener?.close();
-    if (listener instanceof TlsListener) {
-      const isDone = () => this.#isClosed || listener.handshakeCount === 0;
-      await waitUntil(isDone, idleGrace(this.#options.drainTimeout));
-      listener.endHandshakes();
-    }
+    const { drainTimeout } = this.#options;
+    const left = () => this.#isClosed ? 0 : handshakes();
+    await finished(left, idleGrace(drainTimeout), drainTimeout);
+    tls?.endHandshakes();
     this.#drain(open.spec.socket);
   }
 

@@ -101,6 +101,15 @@ export class Shedding {
     return count;
   }
 
+  /** Connections to ports of TLS so far; a handshake may be under way yet. */
+  get acceptedForTls(): number {
+    let count = 0;
+    for (const listener of this.#options.listeners()) {
+      if (listener instanceof TlsListener) count += listener.acceptedCount;
+    }
+    return count;
+  }
+
   /** Ends TLS handshakes under way; listeners have been closed before. */
   endHandshakes(): void {
     for (const listener of this.#options.listeners()) {

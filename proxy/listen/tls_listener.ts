@@ -158,6 +158,11 @@ export class TlsListener {
     }
   }
 
+  /** Connections so far, with a handshake or not. */
+  get acceptedCount(): number {
+    return this.#accepted;
+  }
+
   /** Handshakes under way, and connections of which it is not known yet whether there will be one. */
   get handshakeCount(): number {
     return this.#handshakes.size + this.#doubtful.size;
