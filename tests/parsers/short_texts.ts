@@ -196,7 +196,7 @@ export const SHORT_TEXTS: readonly Exceptions[] = [
       "proxy/telemetry/series_slots.ts": ["SeriesSlots.slotOf", "SeriesSlots.update"],
       "proxy/upstream/dns.ts": ["DnsResolver.resolve", "new DnsEndpoints", "systemLookup"],
       "proxy/upstream/endpoint.ts": ["EndpointRegistry.acquire"],
-      "proxy/upstream/upstream.ts": ["Upstream.setZone", "new Upstream"],
+      "proxy/upstream/upstream.ts": ["Upstream.follows", "Upstream.setZone", "new Upstream"],
       "shared/lifecycle.ts": ["Lifecycle.clearObstacle", "Lifecycle.setObstacle"],
     },
   },
