@@ -5,7 +5,7 @@ import { displayWidth } from "../cli/terminal/display_width.ts";
 export function printable(text: string): string {
   return text.replace(
     // deno-lint-ignore no-control-regex
-    /[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,
+    /[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,
     (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 }

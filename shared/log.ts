@@ -102,7 +102,7 @@ function bare(json: string): string {
 }
 
 /** Characters that JSON leaves as they are and a terminal or a log viewer acts on: DEL, C1, line and direction controls. */
-const UNSAFE = /[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+const UNSAFE = /[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
 function encode(value: unknown): string | undefined {
   let json: string | undefined;
@@ -124,7 +124,8 @@ export function escapeUnsafe(json: string): string {
 
 function printable(_key: string, value: unknown): unknown {
   if (typeof value === "string" && value.length > MAX_STRING) {
-    return `${value.slice(0, MAX_STRING)}… (${value.length} characters)`;
+    // Half of a surrogate pair would be no Unicode text, which strict readers of JSON refuse.
+    return `${value.slice(0, MAX_STRING).toWellFormed()}… (${value.length} characters)`;
   }
   if (typeof value === "bigint") return value.toString();
   if (value instanceof Error) return describeError(value);

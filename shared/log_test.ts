@@ -37,7 +37,7 @@ Deno.test("levels below the lowest are not written", () => {
 });
 
 Deno.test("no value starts a new line, colours a terminal or reverses text", () => {
-  const nasty = "a\nb\r\x1b[31mc\x00\x7f\x85\x9b\u2028\u2029\u202e\u2066";
+  const nasty = "a\nb\r\x1b[31mc\x00\x7f\x85\x9b\u061c\u2028\u2029\u202e\u2066";
   for (const format of ["json", "text"] as const) {
     const line = logged(format, nasty, { [nasty]: nasty, list: [nasty], map: { [nasty]: nasty } });
     assert.doesNotMatch(line.slice(0, -1), UNPRINTABLE, format);
@@ -93,6 +93,11 @@ Deno.test("long values are truncated", () => {
   const line = logged("json", "x", { path: "a".repeat(1024 * 1024) });
   assert.ok(line.length < 5000);
   assert.ok(line.includes("(1048576 characters)"));
+});
+
+Deno.test("a value that is truncated within a character is Unicode text", () => {
+  const { path } = JSON.parse(logged("json", "x", { path: "a" + "\u{1f600}".repeat(4096) }));
+  assert.ok(path.isWellFormed(), JSON.stringify(path.slice(-40)));
 });
 
 Deno.test("an exception of the output does not reach the caller", () => {
