@@ -2,6 +2,18 @@ import assert from "node:assert/strict";
 import { Latencies } from "./latencies.ts";
 import { OpenLoop } from "./open_loop.ts";
 
+Deno.test("requests start at their rate, also while none of them ends", async () => {
+  const end = Promise.withResolvers<void>();
+  const loop = new OpenLoop({ name: "requests", rate: 100 }, new Latencies(), () => end.promise);
+  const begun = [0, 5, 95, 250, 1_000, 1_001].map((passed) => {
+    loop.tick(passed);
+    return loop.begun;
+  });
+  assert.deepEqual(begun, [0, 1, 10, 25, 100, 101]);
+  end.resolve();
+  await loop.settled();
+});
+
 Deno.test("requests that are due after a standstill start as earlier ones end, and none is left out", async () => {
   const ends: (() => void)[] = [];
   const lag = new Latencies();
